@@ -1,0 +1,1 @@
+"""selfevolve: language models that improve by making their own training tasks."""

@@ -1,0 +1,100 @@
+"""A finished run's own files, read once: what every table and figure is drawn from."""
+
+import json
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+from safetensors import safe_open
+
+from selfevolve.analysis.variants import ordered
+from selfevolve.params import Params, ScratchModel
+from selfevolve.paths import ARTIFACTS
+
+
+class Run(NamedTuple):
+    """Frames by variant, and what the run was."""
+
+    predictions: pl.DataFrame
+    memory: dict[str, pl.DataFrame]
+    metrics: dict[str, pl.DataFrame]
+    timings: dict[str, pl.DataFrame]
+    main_benchmark: str | None
+    """The benchmark of the headline: the only one, or None for the average of several."""
+    models: str
+    """What both agents are, in words."""
+    weights: int | None
+    """Weights of one agent, None if its folder only points to a base model."""
+    provenance: pl.DataFrame
+
+    def training(self) -> pl.DataFrame:
+        """The metrics of all variants in one frame, with a `variant` column (for `dvc plots`)."""
+        frames = [frame.with_columns(pl.lit(name).alias("variant")) for name, frame in self.metrics.items()]
+        return pl.concat(frames, how="diagonal_relaxed")
+
+
+def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
+    """Read the outputs of the stages synthesis, cotraining and evaluation.
+
+    Raises FileNotFoundError, naming the stage to run, if one is missing.
+    """
+    names = ordered(settings.cotraining.variants)
+    memory = {name: pl.read_parquet(_need(artifacts / "cotraining" / name / "memory.parquet")) for name in names}
+    metrics, timings = (
+        {name: pl.read_csv(_need(artifacts / pattern.format(name)), infer_schema_length=None) for name in names}
+        for pattern in ("cotraining/{}/metrics.csv", "timings/cotraining-{}.csv")
+    )
+    predictions = pl.read_parquet(_need(artifacts / "evaluation" / "predictions.parquet"))
+    scratch = isinstance(settings.models.base, ScratchModel)
+    models = (
+        "tiny models trained from scratch on templated arithmetic" if scratch else f"copies of {settings.models.base.path}"
+    )
+    weights = _weights(artifacts / "synthesis" / "reasoner")
+    bootstrap = json.loads(_need(artifacts / "synthesis" / "bootstrap.json").read_text())
+    facts = {
+        "profile": settings.profile,
+        "agents": models,
+        "weights per agent": f"{weights:,}" if weights else "as published",
+        "seeds": ", ".join(map(str, settings.cotraining.seeds)),
+        "iterations": str(settings.cotraining.iterations),
+        "cards per iteration": str(settings.cotraining.tasks),
+        "rollouts per card": str(settings.cotraining.rollouts),
+        "benchmarks": ", ".join(settings.benchmarks.names),
+        "Synthesizer before co-training: schema-valid outputs": _percent(bootstrap["schema_valid_rate"]),
+        "Synthesizer before co-training: admitted": _percent(bootstrap["acceptance_rate"]),
+        "Synthesizer before co-training: admitted cards with a true key": _percent(bootstrap["true_key_rate"]),
+        "scripted roles": "none",
+    }
+    benchmarks = settings.benchmarks.names
+    return Run(
+        predictions,
+        memory,
+        metrics,
+        timings,
+        benchmarks[0] if len(benchmarks) == 1 else None,
+        models,
+        weights,
+        pl.DataFrame({"what": list(facts), "value": list(facts.values())}),
+    )
+
+
+def _need(path: Path) -> Path:
+    if not path.is_file():
+        stage = path.relative_to(ARTIFACTS).parts[0] if path.is_relative_to(ARTIFACTS) else path.parent.name
+        raise FileNotFoundError(f"{path} is missing: run the stage that writes it ({stage}), `dvc repro` runs them in order")
+    return path
+
+
+def _percent(rate: float | None) -> str:
+    return "unknown" if rate is None else f"{rate:.1%}"
+
+
+def _weights(folder: Path) -> int | None:
+    path = folder / "model.safetensors"
+    if not path.is_file():
+        return None
+    with safe_open(path, framework="numpy") as file:
+        shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
+    return sum(math.prod(shape) for shape in shapes)
+

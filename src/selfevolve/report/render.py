@@ -1,0 +1,96 @@
+"""The `report` stage: every executed notebook as one page, and an index that opens with the headline numbers."""
+
+import json
+import shutil
+
+import jinja2
+import nbformat
+from markupsafe import Markup
+from pygments.formatters import HtmlFormatter
+
+from selfevolve import paths, pipeline
+from selfevolve.report.page import Page, page
+from selfevolve.report.provenance import provenance
+
+LABELS = {
+    "vanilla": "vanilla (before training)",
+    "static_pool": "static pool",
+    "frozen": "frozen Synthesizer",
+    "synco": "SynCo (co-training)",
+}
+
+
+def render() -> None:
+    """Write `reports/`: `index.html`, a page per notebook, and a copy of the analysis's `metrics.json`.
+
+    Raises FileNotFoundError naming the stage to run if an executed notebook or the metrics are missing.
+    """
+    pages = _pages()
+    metrics_path = paths.ARTIFACTS / "analysis" / "metrics.json"
+    metrics = json.loads(_existing(metrics_path, "analysis").read_text(encoding="utf-8"))
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("selfevolve.report", "."), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    for format in (share, points, number, label):
+        environment.filters[format.__name__] = environment.globals[format.__name__] = format
+    shared = {
+        "pages": pages,
+        "provenance": provenance(),
+        "style": Markup(environment.get_template("style.css").render() + _code_style()),
+    }
+    shutil.rmtree(paths.REPORTS, ignore_errors=True)
+    paths.REPORTS.mkdir()
+    shutil.copyfile(metrics_path, paths.REPORTS / "metrics.json")
+    _write(environment.get_template("index.html.j2"), "index.html", metrics=metrics, **shared)
+    for file, (_, content) in pages.items():
+        _write(environment.get_template("page.html.j2"), file, page=content, **shared)
+
+
+def share(value: float | None) -> str:
+    """A share in [0, 1] as a percentage."""
+    return "–" if value is None else f"{100 * value:.1f}%"
+
+
+def points(value: float | None) -> str:
+    """A difference of shares in percentage points, signed."""
+    return "–" if value is None else f"{100 * value:+.1f}"
+
+
+def number(value: float | None) -> str:
+    """A plain number to three significant digits."""
+    return "–" if value is None else f"{value:.3g}"
+
+
+def label(name: str) -> str:
+    """How a system, or a difference of two, is called in a table."""
+    return " − ".join(LABELS.get(part, part.replace("_", " ")) for part in name.split("_minus_"))
+
+
+def _pages() -> dict[str, tuple[str, Page]]:
+    """File name -> (name in the navigation, page), in the order of `dvc.yaml`."""
+    pages = {}
+    for stage in pipeline.stages():
+        if pipeline.notebook(stage) is None:
+            continue
+        for item in pipeline.items(stage):
+            path = _existing(paths.ROOT / pipeline.out(stage, item) / "notebook.ipynb", stage)
+            name = " ".join([stage, *item.values()]).replace("_", " ")
+            pages[f"{'-'.join([stage, *item.values()])}.html"] = (name, page(nbformat.read(path, 4)))
+    return pages
+
+
+def _existing(path, stage: str):
+    if not path.is_file():
+        raise FileNotFoundError(f"report: {path.relative_to(paths.ROOT)} is missing; run `dvc repro {stage}` first")
+    return path
+
+
+def _write(template: jinja2.Template, file: str, **values) -> None:
+    html = "\n".join(line.rstrip() for line in template.render(file=file, **values).splitlines())
+    (paths.REPORTS / file).write_text(html + "\n", encoding="utf-8")
+
+
+def _code_style() -> str:
+    light = HtmlFormatter(style="friendly").get_style_defs(".highlight")
+    dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
+    return f"\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n.highlight {{ background: none; }}\n"

@@ -1,0 +1,99 @@
+"""Bootstrap: both agents learn the wire format and some arithmetic from frozen corpora before co-training starts.
+
+Not in the paper, which initialises both agents as copies of an instruction-tuned Qwen3 (C.3); profiles with such models set the
+steps to 0. The Synthesizer learns contexts -> task cards, the Reasoner problems -> solutions; both also drill bare equations, with
+loss on the results only, more of them during the first third.
+"""
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+from transformers import PreTrainedTokenizerBase
+
+from selfevolve.cards import FIELDS
+from selfevolve.models.generation import Message, encode_chats
+from selfevolve.models.sft import IGNORED, Example, SftParams
+from selfevolve.synco.context import Context, reasoner_messages, synthesizer_messages
+
+DRILL_SHARE_EARLY, DRILL_SHARE_LATE, EARLY = 0.4, 0.1, 0.35
+BUCKET = 8
+"""Batches sorted by length together, so that little is spent on padding."""
+CONTEXT_COLUMNS = ("success_rate", "weakness", "least_covered", "acceptance_rate")
+
+Turn = tuple[list[Message], str]
+
+
+def card_turns(cards: pl.DataFrame, prompts: str) -> list[Turn]:
+    """Synthesizer turns: the prompt of each row's context, and its card as JSON."""
+    turns = []
+    for row in cards.iter_rows(named=True):
+        context = Context(**{name: row[name] for name in CONTEXT_COLUMNS})
+        turns.append((synthesizer_messages(context, prompts), json.dumps({name: row[name] for name in FIELDS})))
+    return turns
+
+
+def solution_turns(solutions: pl.DataFrame, prompts: str) -> list[Turn]:
+    """Reasoner turns: the problem's prompt, and its demonstration."""
+    rows = solutions.select("problem", "solution").iter_rows()
+    return [(reasoner_messages(problem, prompts), solution) for problem, solution in rows]
+
+
+def turn_examples(tokenizer: PreTrainedTokenizerBase, turns: list[Turn]) -> list[Example]:
+    """Loss on the assistant's text and its end token."""
+    prompts = encode_chats(tokenizer, [messages for messages, _ in turns])
+    texts = tokenizer([text for _, text in turns], add_special_tokens=False)["input_ids"] if turns else []
+    rows = [(prompt, [*text, tokenizer.eos_token_id]) for prompt, text in zip(prompts, texts, strict=True)]
+    return [Example(prompt + said, [IGNORED] * len(prompt) + said) for prompt, said in rows]
+
+
+def drill_examples(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> list[Example]:
+    """Loss on the results of the equations only: the characters after an `=` up to the next `;`."""
+    if not lines:
+        return []
+    encoded = tokenizer(lines, add_special_tokens=False, return_offsets_mapping=True)
+    examples = []
+    for line, ids, spans in zip(lines, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        learned, result = [], False
+        for character in line:
+            learned.append(result and character != ";")
+            result = (result or character == "=") and character != ";"
+        examples.append(Example(ids, [i if learned[start] else IGNORED for i, (start, _) in zip(ids, spans, strict=True)]))
+    return examples
+
+
+def schedule(turns: list[Example], drills: list[Example], params: SftParams, seed: int) -> list[Example]:
+    """`steps * batch_size` rows in training order: drills mixed in, batches of similar length, buckets shuffled."""
+    rng = random.Random(seed)
+    rows: list[Example] = []
+    turn_source, drill_source = _endless(turns, rng), _endless(drills, rng)
+    step = 0
+    while step < params.steps:
+        size = min(BUCKET, params.steps - step)
+        share = DRILL_SHARE_EARLY if step < EARLY * params.steps else DRILL_SHARE_LATE
+        share = share if drills else 0.0
+        count = size * params.batch_size
+        bucket = [next(drill_source if rng.random() < share else turn_source) for _ in range(count)]
+        bucket.sort(key=lambda example: len(example.input_ids))
+        batches = [bucket[i : i + params.batch_size] for i in range(0, count, params.batch_size)]
+        rng.shuffle(batches)
+        rows += [example for batch in batches for example in batch]
+        step += size
+    return rows
+
+
+def _endless(examples: list[Example], rng: random.Random) -> Iterator[Example]:
+    while examples:
+        yield from rng.sample(examples, len(examples))
+
+
+def tokenizer_corpus(folder: Path, prompts: str) -> Iterator[str]:
+    """Texts the tokenizer is trained on: 4,000 rows of each bootstrap corpus."""
+    for messages, text in card_turns(pl.read_parquet(folder / "cards.parquet").head(4000), prompts):
+        yield messages[-1]["content"]
+        yield text
+    for messages, text in solution_turns(pl.read_parquet(folder / "solutions.parquet").head(4000), prompts):
+        yield messages[-1]["content"]
+        yield text

@@ -1,0 +1,61 @@
+"""A variant's runs, one per seed: train one, gather what all of them left, write the stage's outputs."""
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+
+from selfevolve.params import Params
+from selfevolve.paths import ARTIFACTS
+from selfevolve.progress import Progress
+from selfevolve.synco import cotraining
+from selfevolve.synco.memory import Memory
+from selfevolve.synco.synthesis import AGENTS
+
+
+def seed_folder(folder: Path, seed: int) -> Path:
+    return folder / f"seed-{seed}"
+
+
+def train(variant: str, settings: Params, synthesis: Path, benchmark_problems: list[str], seed: int, work: Path) -> None:
+    """Train `variant` with `seed` in `work/seed-<seed>`, starting from the agents and the pool of the synthesis stage."""
+    progress = Progress(f"{variant} seed {seed}: iteration", settings.cotraining.iterations)
+    cotraining.run(
+        settings.cotraining.variants[variant],
+        settings,
+        synthesis,
+        pl.read_parquet(synthesis / "pool.parquet")["text"].to_list(),
+        benchmark_problems,
+        seed,
+        seed_folder(work, seed),
+        progress.update,
+    )
+
+
+def collect(seeds: tuple[int, ...], work: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Memory, metrics and timings of all seeds, each ordered by (seed, iteration)."""
+    folders = [seed_folder(work, seed) for seed in seeds]
+    memory = pl.concat([Memory(folder / "memory").all() for folder in folders])
+    metrics, timings = (
+        pl.concat([pl.read_csv(folder / name, infer_schema_length=None) for folder in folders], how="vertical_relaxed")
+        for name in (cotraining.METRICS, cotraining.TIMINGS)
+    )
+    return memory, metrics, timings
+
+
+def write(out: Path, memory: pl.DataFrame, metrics: pl.DataFrame, seeds: tuple[int, ...], work: Path) -> None:
+    """Write `memory.parquet`, `metrics.csv` and `seed-<seed>/<agent>/` (trained weights) to `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    memory.write_parquet(out / "memory.parquet")
+    metrics.write_csv(out / "metrics.csv")
+    for seed in seeds:
+        for agent in AGENTS:
+            if (trained := seed_folder(work, seed) / agent).is_dir():
+                shutil.copytree(trained, seed_folder(out, seed) / agent, dirs_exist_ok=True)
+
+
+def timings_path(variant: str, out: Path) -> Path:
+    """Where a variant's wall times go: never into `out`, whose bytes must not depend on them."""
+    folder = ARTIFACTS / "timings" if out.is_relative_to(ARTIFACTS) else out.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"cotraining-{variant}.csv"
