@@ -24,7 +24,7 @@ from selfevolve.checker.kinds import (
     Tuple,
 )
 from selfevolve.checker.literals import same_number
-from selfevolve.checker.reading import read
+from selfevolve.checker.reading import MAX_CHARACTERS, read
 from selfevolve.checker.verdict import Verdict
 
 TIMEOUT_S = 5.0  # wall time of one pair in a worker
@@ -55,11 +55,15 @@ def _judge(pairs: Sequence[tuple[str, str]], timeout_s: float, slowly: bool) -> 
     tasks: list[workers.Task] = []
     for at, (text, reference) in enumerate(pairs):
         found = _for_kind(extract(text), reference)
-        verdict = _quick(found, reference, slowly)
+        try:
+            verdict = _quick(found, reference, slowly)
+        except RecursionError:  # called from deep down a stack of the caller's
+            verdict = Verdict(False, found.boxed, found.answer, "too deep")
         verdicts.append(verdict)
         if verdict is None:
             open_pairs.append((at, found))
-            tasks.append(workers.Task(reference, found.answer or "", slowly))
+            answer = found.answer if found.answer and len(found.answer) <= MAX_CHARACTERS else ""
+            tasks.append(workers.Task(reference, answer, slowly))
     if tasks:
         for (at, found), outcome in zip(open_pairs, workers.solve(tasks, timeout_s), strict=True):
             correct, method = outcome.correct, outcome.method

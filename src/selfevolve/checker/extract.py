@@ -12,7 +12,7 @@ _THINK = re.compile(r"</?think>", re.IGNORECASE)
 _BRACE = re.compile(r"\\{1,2}boxed\s*+\{|\\[{}\\]|[{}]")
 _BLANK = re.compile(r"\s*+")
 _PERCENT_AFTER = re.compile(r"[\s$]*+(?:\\?%|percent\b)", re.IGNORECASE)
-_CONNECTOR = r"(?:\s*+\*{0,2}+(?::|=|\b(?:is|are|was|equals|be)\b:?)|\s++(?=[-+$\\\d.(]))"
+_CONNECTOR = r"(?:\s*+\*{0,2}+(?::|=|\b(?:is|are|was|equals|be)\b:?)|\*\*\s++|\s++(?=[-+$\\\d.(]))"
 _PHRASE = re.compile(
     r"<answer>(?P<tag>.{0,1000}?)</answer>"
     r"|####\s*+"

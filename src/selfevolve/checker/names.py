@@ -5,10 +5,14 @@ A derivative is a name: x', \\dot{x} and \\frac{dx}{dt} are one and the same, wh
 
 import re
 
-from selfevolve.checker.tokens import Cursor
+from selfevolve.checker.tokens import Cursor, Unreadable
 
 _POWER = r"(?:\^ (?:{ )?(\d)(?: })? )?"
-_DERIVATIVE = re.compile(rf"{{ d {_POWER}((?!\^)[^ ]+(?: _ (?:{{[^{{}}]*}}|[^ ]+))?) }} {{ d [a-zA-Z]+ {_POWER}}}")
+_DERIVATIVE = re.compile(
+    rf"{{ (?:d|partial) {_POWER}((?!\^)[^ ]+(?: _ (?:{{[^{{}}]*}}|[^ ]+))?) }} {{ (?:d|partial) [a-zA-Z]+ {_POWER}}}"
+)
+
+_OPERATOR = re.compile(r"{ (d|partial) (?:\^ (?:{ )?\d(?: })? )?} { \1 [a-zA-Z]")
 
 
 class Names(Cursor):
@@ -62,9 +66,11 @@ class Names(Cursor):
         return "".join(parts)
 
     def derivative(self) -> str | None:
-        """\\frac{dM}{dt} is the name M': a derivative is compared as a name, by its order."""
+        """\\frac{dM}{dt} is the name M'; \\frac{d}{dx} is an operator, for computer algebra."""
         tokens = self.tokens[self.here : self.here + 24]
         text = " ".join(token[1].replace(" ", "") for token in tokens)
+        if _OPERATOR.match(text):
+            raise Unreadable("a derivative to be taken")
         match = _DERIVATIVE.match(text)
         if not match or match[1] != match[3] or not re.match(r"[A-Za-z]", match[2]):
             return None

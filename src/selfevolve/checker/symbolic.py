@@ -100,8 +100,13 @@ def parse_latex(source: str) -> sympy.Basic:
 
 
 def _with_our_names(parsed):
-    names = {symbol: re.sub(r"[{}\\\s]", "", symbol.name) for symbol in parsed.free_symbols if symbol.is_Symbol}
-    return parsed.xreplace({symbol: sympy.Symbol(name, positive=True) for symbol, name in names.items()})
+    """Free symbols as ours (x_0, i the imaginary unit, positive), floats as the decimals they were."""
+    changes = {number: sympy.Rational(str(number)) for number in parsed.atoms(sympy.Float)}
+    for symbol in parsed.free_symbols:
+        if symbol.is_Symbol:
+            name = re.sub(r"[{}\\\s]", "", symbol.name)
+            changes[symbol] = sympy.I if name == "i" else sympy.Symbol(name, positive=True)
+    return parsed.xreplace(changes)
 
 
 def readable(answer: Answer) -> bool:
@@ -179,12 +184,13 @@ def _convert(answer: Answer, tree: tuple, signed: bool) -> sympy.Basic:
 
 
 def _same(a: sympy.Expr, b: sympy.Expr) -> bool | None:
+    a, b = a.doit(), b.doit()
     if a == b:
         return True
     by_value = _same_values(a, b)
     if by_value is not None:
         return by_value
-    difference = sympy.simplify(a.doit() - b.doit())
+    difference = sympy.simplify(a - b)
     if difference == 0:
         return True
     same = difference.equals(0)

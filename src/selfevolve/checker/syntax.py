@@ -15,13 +15,13 @@ MAX_DEPTH = 160
 _INVERSE = {name: "arc" + name for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]}
 _ALIASES = {"varepsilon": "epsilon", "vartheta": "theta", "varphi": "phi", "varrho": "rho"}
 _ACCENTS = {"hat": "hat ", "bar": "bar ", "overline": "bar ", "tilde": "tilde ", "widehat": "hat ", "vec": ""}
-_DERIVATIVE = re.compile(r"(?<![A-Za-z\\])d([a-zA-Z])\s*/\s*d([a-zA-Z])(?![A-Za-z])")
+_DERIVATIVE = re.compile(r"(?<![A-Za-z\\])(d|\\partial )\s*([a-zA-Z])\s*/\s*\1\s*([a-zA-Z])(?![A-Za-z])")
 
 
 def parse(text: str) -> tuple:
     """Tree of a whole formula. Raises Unreadable."""
     if _DERIVATIVE.search(text):
-        text = _DERIVATIVE.sub(r"\\frac{d\1}{d\2}", text)
+        text = _DERIVATIVE.sub(r"\\frac{\1\2}{\1\3}", text)
     parser = _Parser(tokenise(text))
     tree = parser.sum(0)
     if parser.here < len(parser.tokens):

@@ -132,6 +132,7 @@ def _die_with(supervisor: int) -> None:
 
 def _serve(requests: int, replies: int) -> None:
     """Child: one request at a time. Writes "r" once the reference is read, then the answer's line."""
+    sys.setrecursionlimit(5_000)  # sympy nests deep; a crash ends this child only
     with os.fdopen(requests, "rb") as stream:
         for line in stream:
             task = json.loads(line)

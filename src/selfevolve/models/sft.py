@@ -12,7 +12,7 @@ import torch
 from datasets import Dataset
 from pydantic import BaseModel, ConfigDict, Field
 from torch.optim.lr_scheduler import LambdaLR
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, TrainerCallback
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, TrainerCallback
 from transformers.trainer_utils import get_last_checkpoint
 from trl import SFTConfig, SFTTrainer
 
@@ -109,6 +109,11 @@ class _Watch(TrainerCallback):
         self.report(state.global_step)
 
 
+class _Trainer(SFTTrainer):
+    def _send_telemetry(self) -> None:
+        """TRL reports each trainer it builds to a server; a pipeline that promises to run offline does not."""
+
+
 def fine_tune(
     model: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
@@ -163,7 +168,7 @@ def fine_tune(
     else:
         optimizer = torch.optim.AdamW(model.parameters(), lr=params.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     rows = Dataset.from_dict({"input_ids": [e.input_ids for e in examples], "labels": [e.labels for e in examples]})
-    trainer = SFTTrainer(
+    trainer = _Trainer(
         model=model,
         args=config,
         train_dataset=rows,

@@ -11,7 +11,7 @@ from selfevolve.models.advantages import group_advantages
 from selfevolve.models.generation import Completion
 from selfevolve.models.grpo import Row
 from selfevolve.synco import labels
-from selfevolve.synco.memory import SIGNALS
+from selfevolve.synco.memory import SCHEMA, SIGNALS
 from selfevolve.synco.rewards import reasoner_reward, synthesizer_reward, teachability
 from selfevolve.synco.sources import Proposal
 from selfevolve.synco.verifier import Report, Verifier
@@ -105,7 +105,7 @@ def record(seed: int, iteration: int, slot: int, item: Interaction) -> dict:
     """The memory row of one interaction (`memory.SCHEMA`)."""
     proposal, report, rollouts = item
     card = report.card
-    row = {
+    row = dict.fromkeys(SCHEMA) | {
         "seed": seed,
         "iteration": iteration,
         "slot": slot,

@@ -9,6 +9,7 @@ import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 from transformers import PreTrainedTokenizerBase
@@ -23,30 +24,49 @@ BUCKET = 8
 """Batches sorted by length together, so that little is spent on padding."""
 CONTEXT_COLUMNS = ("success_rate", "weakness", "least_covered", "acceptance_rate")
 
-Turn = tuple[list[Message], str]
+FOCUSED = 0.8
+"""Share of the card rows that take loss from the solution on only. What comes before (a random problem) cannot be predicted, and its
+gradient drowns that of the part that can be right or wrong."""
+
+
+class Turn(NamedTuple):
+    """A prompt and what the agent is taught to say to it."""
+
+    messages: list[Message]
+    text: str
+    learned_from: int = 0
+    """Characters of `text` before this one carry no loss."""
 
 
 def card_turns(cards: pl.DataFrame, prompts: str) -> list[Turn]:
     """Synthesizer turns: the prompt of each row's context, and its card as JSON."""
     turns = []
-    for row in cards.iter_rows(named=True):
+    for number, row in enumerate(cards.iter_rows(named=True)):
         context = Context(**{name: row[name] for name in CONTEXT_COLUMNS})
-        turns.append((synthesizer_messages(context, prompts), json.dumps({name: row[name] for name in FIELDS})))
+        text = json.dumps({name: row[name] for name in FIELDS})
+        focused = number % 10 < FOCUSED * 10
+        turns.append(Turn(synthesizer_messages(context, prompts), text, text.index('"solution"') if focused else 0))
     return turns
 
 
 def solution_turns(solutions: pl.DataFrame, prompts: str) -> list[Turn]:
     """Reasoner turns: the problem's prompt, and its demonstration."""
     rows = solutions.select("problem", "solution").iter_rows()
-    return [(reasoner_messages(problem, prompts), solution) for problem, solution in rows]
+    return [Turn(reasoner_messages(problem, prompts), solution) for problem, solution in rows]
 
 
 def turn_examples(tokenizer: PreTrainedTokenizerBase, turns: list[Turn]) -> list[Example]:
-    """Loss on the assistant's text and its end token."""
-    prompts = encode_chats(tokenizer, [messages for messages, _ in turns])
-    texts = tokenizer([text for _, text in turns], add_special_tokens=False)["input_ids"] if turns else []
-    rows = [(prompt, [*text, tokenizer.eos_token_id]) for prompt, text in zip(prompts, texts, strict=True)]
-    return [Example(prompt + said, [IGNORED] * len(prompt) + said) for prompt, said in rows]
+    """Loss on the assistant's text from `learned_from` on, and on its end token."""
+    if not turns:
+        return []
+    prompts = encode_chats(tokenizer, [turn.messages for turn in turns])
+    texts = tokenizer([turn.text for turn in turns], add_special_tokens=False, return_offsets_mapping=True)
+    examples = []
+    for turn, prompt, ids, spans in zip(turns, prompts, texts["input_ids"], texts["offset_mapping"], strict=True):
+        labels = [i if start >= turn.learned_from else IGNORED for i, (start, _) in zip(ids, spans, strict=True)]
+        end = tokenizer.eos_token_id
+        examples.append(Example([*prompt, *ids, end], [*[IGNORED] * len(prompt), *labels, end]))
+    return examples
 
 
 def drill_examples(tokenizer: PreTrainedTokenizerBase, lines: list[str]) -> list[Example]:
@@ -91,9 +111,8 @@ def _endless(examples: list[Example], rng: random.Random) -> Iterator[Example]:
 
 def tokenizer_corpus(folder: Path, prompts: str) -> Iterator[str]:
     """Texts the tokenizer is trained on: 4,000 rows of each bootstrap corpus."""
-    for messages, text in card_turns(pl.read_parquet(folder / "cards.parquet").head(4000), prompts):
-        yield messages[-1]["content"]
-        yield text
-    for messages, text in solution_turns(pl.read_parquet(folder / "solutions.parquet").head(4000), prompts):
-        yield messages[-1]["content"]
-        yield text
+    turns = card_turns(pl.read_parquet(folder / "cards.parquet").head(4000), prompts)
+    turns += solution_turns(pl.read_parquet(folder / "solutions.parquet").head(4000), prompts)
+    for turn in turns:
+        yield turn.messages[-1]["content"]
+        yield turn.text
