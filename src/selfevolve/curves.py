@@ -27,7 +27,7 @@ def training_figure(metrics: pl.DataFrame, columns: Mapping[str, str], window: i
     """One panel per column of `metrics.csv` (column -> axis label): moving averages over `window` iterations, a line per seed."""
     drawn, axes = plt.subplots(1, len(columns), figsize=(8, 2.6), layout="constrained", squeeze=False)
     for ax, (column, label) in zip(axes[0], columns.items(), strict=True):
-        for (seed,), run in metrics.sort("iteration").group_by("seed", maintain_order=True):
+        for (seed,), run in metrics.sort("seed", "iteration").group_by("seed", maintain_order=True):
             values = run[column].cast(pl.Float64, strict=False).rolling_mean(window, min_samples=1)
             ax.plot(run["iteration"], values, label=f"seed {seed}")
         ax.set(xlabel="iteration", title=label, ylim=(0, None))

@@ -2,10 +2,11 @@
 
 import ctypes
 import multiprocessing
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -15,16 +16,26 @@ _PR_SET_PDEATHSIG = 1
 def run_all(function: Callable[..., Result], jobs: Sequence[tuple], workers: int, threads: int) -> list[Result]:
     """`function(*job)` for every job, at most `workers` at a time with `threads` CPU threads each; results in order.
 
-    `function` must be importable by name. The first exception is raised here, after the jobs already started have ended.
+    `function` must be importable by name. When a job fails, the jobs under way are waited for, those not yet handed to
+    a worker are dropped, and its exception is raised here.
     """
     context = multiprocessing.get_context("spawn")  # forking a process that has started torch's threads can deadlock
     with ProcessPoolExecutor(min(workers, max(1, len(jobs))), context, _initialise, (threads,)) as pool:
-        return [future.result() for future in [pool.submit(function, *job) for job in jobs]]
+        futures = [pool.submit(function, *job) for job in jobs]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
 
 
 def _initialise(threads: int) -> None:
     if sys.platform == "linux":  # a killed notebook kernel must not leave its workers writing
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if not multiprocessing.parent_process().is_alive():  # killed before the line above
+            os._exit(1)
     import torch
 
     torch.set_num_threads(threads)

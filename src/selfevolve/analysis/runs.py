@@ -40,18 +40,23 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
     Raises FileNotFoundError, naming the stage to run, if one is missing.
     """
     names = ordered(settings.cotraining.variants)
-    memory = {name: pl.read_parquet(_need(artifacts / "cotraining" / name / "memory.parquet")) for name in names}
+    memory = {
+        name: pl.read_parquet(_need("cotraining", artifacts / "cotraining" / name / "memory.parquet")) for name in names
+    }
     metrics, timings = (
-        {name: pl.read_csv(_need(artifacts / pattern.format(name)), infer_schema_length=None) for name in names}
-        for pattern in ("cotraining/{}/metrics.csv", "timings/cotraining-{}.csv")
+        {name: pl.read_csv(path, infer_schema_length=None) for name, path in paths.items()}
+        for paths in (
+            {name: _need("cotraining", artifacts / pattern.format(name)) for name in names}
+            for pattern in ("cotraining/{}/metrics.csv", "timings/cotraining-{}.csv")
+        )
     )
-    predictions = pl.read_parquet(_need(artifacts / "evaluation" / "predictions.parquet"))
+    predictions = pl.read_parquet(_need("evaluation", artifacts / "evaluation" / "predictions.parquet"))
     scratch = isinstance(settings.models.base, ScratchModel)
     models = (
         "tiny models trained from scratch on templated arithmetic" if scratch else f"copies of {settings.models.base.path}"
     )
     weights = _weights(artifacts / "synthesis" / "reasoner")
-    bootstrap = json.loads(_need(artifacts / "synthesis" / "bootstrap.json").read_text())
+    bootstrap = json.loads(_need("synthesis", artifacts / "synthesis" / "bootstrap.json").read_text())
     facts = {
         "profile": settings.profile,
         "agents": models,
@@ -79,10 +84,11 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
     )
 
 
-def _need(path: Path) -> Path:
+def _need(stage: str, path: Path) -> Path:
     if not path.is_file():
-        stage = path.relative_to(ARTIFACTS).parts[0] if path.is_relative_to(ARTIFACTS) else path.parent.name
-        raise FileNotFoundError(f"{path} is missing: run the stage that writes it ({stage}), `dvc repro` runs them in order")
+        raise FileNotFoundError(
+            f"{path} is missing: run the stage that writes it ({stage}), `dvc repro` runs them in order"
+        )
     return path
 
 

@@ -24,9 +24,10 @@ from selfevolve.checker.kinds import (
     Tuple,
 )
 from selfevolve.checker.literals import same_number
-from selfevolve.checker.reading import MAX_CHARACTERS, read
+from selfevolve.checker.reading import read
 from selfevolve.checker.verdict import Verdict
 
+_MAX_SENT = 100_000  # characters of an answer sent to a worker; no longer one can be read but as a plain number
 TIMEOUT_S = 5.0  # wall time of one pair in a worker
 
 
@@ -54,15 +55,11 @@ def _judge(pairs: Sequence[tuple[str, str]], timeout_s: float, slowly: bool) -> 
     open_pairs: list[tuple[int, Extraction]] = []
     tasks: list[workers.Task] = []
     for at, (text, reference) in enumerate(pairs):
-        found = _for_kind(extract(text), reference)
-        try:
-            verdict = _quick(found, reference, slowly)
-        except RecursionError:  # called from deep down a stack of the caller's
-            verdict = Verdict(False, found.boxed, found.answer, "too deep")
+        found, verdict = _attempt(text, reference, slowly)
         verdicts.append(verdict)
         if verdict is None:
             open_pairs.append((at, found))
-            answer = found.answer if found.answer and len(found.answer) <= MAX_CHARACTERS else ""
+            answer = found.answer if found.answer and len(found.answer) <= _MAX_SENT else ""
             tasks.append(workers.Task(reference, answer, slowly))
     if tasks:
         for (at, found), outcome in zip(open_pairs, workers.solve(tasks, timeout_s), strict=True):
@@ -72,6 +69,18 @@ def _judge(pairs: Sequence[tuple[str, str]], timeout_s: float, slowly: bool) -> 
                 correct, method = False, "no answer"
             verdicts[at] = Verdict(correct, found.boxed, found.answer, method)
     return verdicts
+
+
+def _attempt(text: str, reference: str, slowly: bool) -> tuple[Extraction, Verdict | None]:
+    """A defect of ours on a strange text costs that pair its verdict, not a training run; the method tells."""
+    found = Extraction(None, False, "none")
+    try:
+        found = _for_kind(extract(text), reference)
+        return found, _quick(found, reference, slowly)
+    except RecursionError:  # called from deep down the caller's stack
+        return found, Verdict(False, found.boxed, found.answer, "too deep")
+    except Exception:
+        return found, Verdict(False, found.boxed, found.answer, "error")
 
 
 def _for_kind(found: Extraction, reference: str) -> Extraction:
@@ -109,7 +118,7 @@ _opaque_references: OrderedDict[str, bool] = OrderedDict()  # beyond our grammar
 
 
 def _remember(reference: str, correct: bool | None, method: str) -> None:
-    if method in ("timeout", "memory") or not isinstance(read(reference), Opaque):
+    if method in ("timeout", "memory", "crash") or not isinstance(read(reference), Opaque):
         return
     _opaque_references[reference] = correct is not None
     if len(_opaque_references) > 4096:
@@ -136,5 +145,5 @@ def _method(gold: Answer, other: Answer, outcome: bool) -> str:
     if isinstance(gold, Number):
         if outcome and isinstance(other, Number) and gold.grain is not None and not same_number(gold, other):
             return "rounded"
-        return "decimal" if gold.grain is not None else "integer" if gold.is_integer else "rational"
+        return "decimal" if gold.grain is not None else "integer" if gold.is_integer or gold.decimal else "rational"
     return _METHODS[type(gold)]

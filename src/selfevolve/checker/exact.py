@@ -61,10 +61,12 @@ def exact(tree: tuple) -> Fraction | None:
 
 
 def _power(base: Fraction, power: Fraction) -> Fraction | None:
+    if base == 0 and power < 0:
+        raise Undefined("division by zero")
+    if base == 0 and power > 0:
+        return base
     if power.denominator == 1:
         n = power.numerator
-        if base == 0 and n < 0:
-            raise Undefined("division by zero")
         if base in (0, 1):
             return base if n else Fraction(1)
         if abs(n) * max(bits(base) - 2, 1) > MAX_BITS:

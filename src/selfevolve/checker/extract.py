@@ -142,7 +142,7 @@ def _sentence(text: str) -> str:
         rest = line[end.end() :].lstrip()
         if rest and (not rest[0].isupper() or _ABBREVIATION.search(line[: end.start()])):
             continue
-        return line[: end.start()] if end.group() == "." else line[: end.end()]
+        return line[: end.end()]
     return line
 
 
@@ -180,7 +180,12 @@ def _bare(text: str) -> str | None:
 
 
 def _is_few_words(line: str) -> bool:
-    return len(line) <= _BARE and len(line.split()) <= _FEW_WORDS and "=" not in line and isinstance(read(line), Text)
+    return (
+        len(line) <= _BARE
+        and len(line.split()) <= _FEW_WORDS
+        and not _COPULA.search(line)
+        and isinstance(read(line), Text)
+    )
 
 
 def _last_number(text: str) -> str | None:

@@ -121,8 +121,9 @@ def _running_on(text: str) -> Number | None:
 def same_number(gold: Number, other: Number) -> bool | None:
     """Value equality, symmetric: exact, except that a decimal may stand for a number it cannot write out.
 
-    Two exceptions. A decimal of 16 or more digits is a printed double, so it is equal at double precision. A precise
-    decimal (`is_precise`) equals a rational with no finite expansion when that rounds or truncates to it.
+    Two exceptions, neither for integers. A decimal of 16 or more digits is a printed double: a number written in fewer
+    is equal to it at double precision. A precise decimal (`is_precise`) equals a rational with no finite expansion when
+    that rounds or truncates to it.
     """
     if gold.decimal and other.decimal and gold.decimal == other.decimal:
         return True
@@ -131,10 +132,12 @@ def same_number(gold: Number, other: Number) -> bool | None:
         return False
     if a == b:
         return True
+    if gold.is_integer or other.is_integer:
+        return False
     for one, two in ((gold, other), (other, gold)):
         if one.grain is None:
             continue
-        if one.digits >= 16 and one.grain < 0 and abs(a - b) <= max(abs(a), abs(b)) / 10**15:
+        if one.digits >= 16 > two.digits and one.grain < 0 and abs(a - b) <= max(abs(a), abs(b)) / 10**15:
             return True
         if not two.decimal and is_precise(one) and not _terminates(two.value) and stands_for(one, two.value, True):
             return True

@@ -209,7 +209,7 @@ def _listed(text: str, read: Read) -> Answer | None:
         parts, found = structure.split_list(text)
     parts = [part.strip() for part in parts]
     parts = [part for part in parts if part]
-    if not found or len(parts) > MAX_ITEMS:
+    if not found or not parts or len(parts) > MAX_ITEMS:
         return None
     if len(parts) == 1:
         return read(parts[0]) if parts[0] != text else None

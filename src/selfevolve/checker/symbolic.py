@@ -96,6 +96,8 @@ def parse_latex(source: str) -> sympy.Basic:
         raise Unparsable(f"{type(error).__name__}: {error}") from None
     if not isinstance(parsed, sympy.Basic | sympy.MatrixBase):
         raise Unparsable("not an expression")
+    if parsed.has(sympy.zoo, sympy.nan):
+        raise Unparsable("without a value")
     return _with_our_names(parsed)
 
 

@@ -11,7 +11,8 @@ class Verdict:
     correct: True or False; None when the *reference* cannot be read (count it, never reward on it).
     boxed: the answer came from a closed, non-empty `\\boxed{}` outside `<think>`.
     answer: the extracted answer as written, or None when the text holds none.
-    method: the rule that decided (`docs/checker.md` lists them), or "timeout", "memory", "no answer", "reference".
+    method: the rule that decided (`docs/checker.md` lists them), or why there is no rule to name: "no answer",
+    "unreadable", "reference", "timeout", "memory", "crash", "too deep", "undecided", "error" (a defect: report it).
     """
 
     correct: bool | None

@@ -88,7 +88,7 @@ class _Child:
         self.tasks = 0
 
     def ask(self, line: bytes, timeout_s: float, parent: int) -> dict:
-        """The child's answer; or {"method": "timeout"/"memory", "reference": had it read the reference?}."""
+        """The child's answer; or {"method": "timeout"/"crash", "reference": had it read the reference?}."""
         self.tasks += 1
         deadline = time.monotonic() + timeout_s
         data = b""
@@ -111,7 +111,7 @@ class _Child:
             data += chunk
             if data.endswith(b"\n"):
                 return json.loads(data.lstrip(b"r"))
-        return {"outcome": False, "method": "memory", "reference": data.startswith(b"r")}
+        return {"outcome": False, "method": "crash", "reference": data.startswith(b"r")}
 
     def end(self) -> None:
         with contextlib.suppress(ProcessLookupError):

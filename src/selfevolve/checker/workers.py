@@ -160,7 +160,7 @@ def _listen(selector: selectors.BaseSelector, busy: dict, starting: dict, outcom
 
 def _outcome(message: dict) -> Outcome:
     if not message:
-        return Outcome(False, "memory")
+        return Outcome(False, "crash")
     if message.get("reference") is False:  # killed while still reading the reference
         return Outcome(None, message["method"])
     return Outcome(message["outcome"], message["method"])

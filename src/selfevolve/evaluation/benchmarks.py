@@ -29,19 +29,20 @@ class HubSource(NamedTuple):
     path: str
     config: str | None
     split: str
-    problem: str
+    problem: tuple[str, ...]
+    """Columns that make up the problem, joined by a space."""
     answer: str
 
 
 HUB = {
-    "gsm8k": HubSource("openai/gsm8k", "main", "test", "question", "answer"),
-    "svamp": HubSource("ChilleD/SVAMP", None, "test", "question_concat", "Answer"),
-    "asdiv": HubSource("EleutherAI/asdiv", None, "validation", "question", "answer"),
-    "gsm_hard": HubSource("reasoning-machines/gsm-hard", None, "train", "input", "target"),
-    "math500": HubSource("HuggingFaceH4/MATH-500", None, "test", "problem", "answer"),
-    "aime24": HubSource("HuggingFaceH4/aime_2024", None, "train", "problem", "answer"),
-    "aime25": HubSource("math-ai/aime25", None, "test", "problem", "answer"),
-    "minerva": HubSource("math-ai/minervamath", None, "test", "question", "answer"),
+    "gsm8k": HubSource("openai/gsm8k", "main", "test", ("question",), "answer"),
+    "svamp": HubSource("ChilleD/SVAMP", None, "test", ("question_concat",), "Answer"),
+    "asdiv": HubSource("EleutherAI/asdiv", None, "validation", ("body", "question"), "answer"),
+    "gsm_hard": HubSource("reasoning-machines/gsm-hard", None, "train", ("input",), "target"),
+    "math500": HubSource("HuggingFaceH4/MATH-500", None, "test", ("problem",), "answer"),
+    "aime24": HubSource("HuggingFaceH4/aime_2024", None, "train", ("problem",), "answer"),
+    "aime25": HubSource("math-ai/aime25", None, "test", ("problem",), "answer"),
+    "minerva": HubSource("math-ai/minervamath", None, "test", ("question",), "answer"),
 }
 NAMES = ("exam", *HUB)
 
@@ -85,6 +86,9 @@ def _from_file(name: str, path: Path) -> pl.DataFrame:
         raise BenchmarkError(f"{path}: not one JSON object per line: {error}") from None
     if missing := {"id", "problem", "answer"} - set(frame.columns):
         raise BenchmarkError(f"{path}: field {', '.join(sorted(missing))} is missing")
+    if empty := [column for column in ("id", "problem", "answer") if frame[column].null_count()]:
+        line = frame[empty[0]].is_null().arg_true()[0] + 1
+        raise BenchmarkError(f"{path}, row {line}: field {empty[0]} is missing or null")
     keep = [column for column in ("id", "problem", "answer", "skill") if column in frame.columns]
     return frame.select(pl.col(keep).cast(pl.String), pl.lit(name).alias("benchmark"))
 
@@ -96,16 +100,19 @@ def _from_hub(name: str) -> pl.DataFrame:
     try:
         rows = load_dataset(source.path, source.config, split=source.split)
     except Exception as error:  # the hub client raises many kinds; all mean the same to the user
+        reason = (str(error).strip() or repr(error)).splitlines()[0]
         raise BenchmarkError(
-            f"cannot load {name} from the hub ({source.path}): {str(error).splitlines()[0]}. Offline, set "
+            f"cannot load {name} from the hub ({source.path}): {reason}. Offline, set "
             f"benchmarks.folder in params.yaml to a folder that holds {name}.jsonl"
         ) from error
+    if name == "asdiv":  # as usually evaluated: without the 90 problems that have several answers
+        rows = [row for row in rows if ";" not in row[source.answer]]
     answers = [final_answer(name, row[source.answer]) for row in rows]
     return pl.DataFrame(
         {
             "id": [f"{name}-{i:04d}" for i in range(len(answers))],
             "benchmark": name,
-            "problem": [row[source.problem] for row in rows],
+            "problem": [" ".join(row[column] for column in source.problem) for row in rows],
             "answer": answers,
         }
     )

@@ -53,6 +53,8 @@ def generate(
     Prompts are sorted by length and run `batch_size` at a time, left-padded. Raises ValueError if a prompt leaves no room for
     `max_new_tokens` within the model's context.
     """
+    if not prompts:
+        return []
     room = model.config.max_position_embeddings - sampling.max_new_tokens
     if longest := max((len(p) for p in prompts if len(p) > room), default=0):
         raise ValueError(

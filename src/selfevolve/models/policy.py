@@ -28,7 +28,7 @@ class Policy:
         self.batch_size = batch_size
         self.bf16 = dtype == "bfloat16"
         # Generating under autocast would cast every weight again at every token: keep a bfloat16 copy and refresh it.
-        self._sampler = copy.deepcopy(model).to(torch.bfloat16) if self.bf16 else model
+        self._sampler = _bfloat16_copy(model) if self.bf16 else model
 
     def encode(self, chats: Sequence[Sequence[Message]]) -> list[list[int]]:
         """Token ids of prompts, one per conversation."""
@@ -45,6 +45,14 @@ class Policy:
         """Write weights and tokenizer so that `load` reads them back."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+
+
+def _bfloat16_copy(model: PreTrainedModel) -> PreTrainedModel:
+    """A copy with bfloat16 parameters but the same buffers: rounded rotary frequencies turn far positions by radians."""
+    sampler = copy.deepcopy(model)
+    for parameter in sampler.parameters():
+        parameter.data = parameter.data.to(torch.bfloat16)
+    return sampler
 
 
 def point_to_base(folder: Path, path: str) -> None:
@@ -67,9 +75,10 @@ def load(folder: Path | str, dtype: str, batch_size: int) -> Policy:
         tokenizer = AutoTokenizer.from_pretrained(source, padding_side="left")
         model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
     except (OSError, ValueError) as error:
+        reason = (str(error).strip() or repr(error)).splitlines()[0]
         raise ModelError(
             f"cannot load a model from {source!r}: it is no local model folder, or the hub cannot be reached "
-            f"({str(error).splitlines()[0]}). Give a local folder in params.yaml (models.base.path), or for "
+            f"({reason}). Give a local folder in params.yaml (models.base.path), or for "
             "SmolLM2-135M run `make smollm2` once"
         ) from error
     if tokenizer.pad_token_id is None:

@@ -4,6 +4,9 @@ Used to bootstrap both agents before co-training. The paper starts from instruct
 from-scratch model does, and so does a small one that does not write the wire format yet.
 """
 
+import json
+import shutil
+import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -13,10 +16,13 @@ from datasets import Dataset
 from pydantic import BaseModel, ConfigDict, Field
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, TrainerCallback
+from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import get_last_checkpoint
 from trl import SFTConfig, SFTTrainer
 
 IGNORED = -100
+LOSSES = 50
+"""A stage's losses are returned as about this many means over equal stretches of steps."""
 
 
 class SftParams(BaseModel):
@@ -124,15 +130,18 @@ def fine_tune(
     report: Callable[[int], None],
     bf16: bool = False,
 ) -> list[float]:
-    """Train `model` in place on `examples`, `params.batch_size` rows a step in the order given; return the logged losses.
+    """Train `model` in place on `examples`, `params.batch_size` rows a step in the order given; return its losses.
 
-    `examples` must hold `steps * batch_size` rows. Checkpoints go to `work`, and a call that finds one there goes on from it.
-    `report` is told the step number after each step.
+    A loss is the mean over `steps // LOSSES` steps (at least one), in nats per learned token; 0 steps do nothing.
+    `examples` must hold `steps * batch_size` rows. Checkpoints go to `work`, and a call that finds one there goes on
+    from it, to the same weights and losses. `report` is told the step number after each step.
     """
     if len(examples) != params.steps * params.batch_size:
         raise ValueError(f"{len(examples)} examples for {params.steps} steps of {params.batch_size} rows")
     if params.batch_size % params.micro_batch_size:
         raise ValueError(f"batch_size {params.batch_size} is no multiple of micro_batch_size {params.micro_batch_size}")
+    if not params.steps:
+        return []
     config = SFTConfig(
         output_dir=str(work),
         max_steps=params.steps,
@@ -149,7 +158,7 @@ def fine_tune(
         save_strategy="steps",
         save_steps=params.checkpoint_every,
         save_total_limit=1,
-        logging_steps=max(1, params.steps // 50),
+        logging_steps=1,  # means over several steps would start anew at a resume: they are taken below
         logging_nan_inf_filter=False,
         report_to="none",
         disable_tqdm=True,
@@ -176,8 +185,18 @@ def fine_tune(
         callbacks=[_Watch(report)],
         optimizers=(optimizer, LambdaLR(optimizer, scale)),
     )
-    trainer.remove_callback(
-        next((c for c in trainer.callback_handler.callbacks if "Printer" in type(c).__name__), None)
-    )
-    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(work)) if work.is_dir() else None)
-    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=_last_checkpoint(work))
+    losses = [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+    every = max(1, params.steps // LOSSES)
+    return [statistics.fmean(losses[i : i + every]) for i in range(0, len(losses), every)]
+
+
+def _last_checkpoint(work: Path) -> str | None:
+    """The newest complete checkpoint in `work`; what a kill left half-written is removed."""
+    for folder in work.glob("checkpoint-*"):
+        try:
+            json.loads((folder / TRAINER_STATE_NAME).read_text(encoding="utf-8"))  # Trainer writes it last
+        except (OSError, ValueError):
+            shutil.rmtree(folder)
+    return get_last_checkpoint(str(work)) if work.is_dir() else None

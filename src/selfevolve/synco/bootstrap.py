@@ -24,7 +24,7 @@ BUCKET = 8
 """Batches sorted by length together, so that little is spent on padding."""
 CONTEXT_COLUMNS = ("success_rate", "weakness", "least_covered", "acceptance_rate")
 
-FOCUSED = 0.8
+FOCUSED = 0.5
 """Share of the card rows that take loss from the solution on only. What comes before (a random problem) cannot be predicted, and its
 gradient drowns that of the part that can be right or wrong."""
 

