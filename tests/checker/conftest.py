@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARKS = ("gsm8k", "svamp", "asdiv", "gsm_hard", "math500", "minerva", "aime24", "aime25")
-
 
 @pytest.fixture(scope="session")
 def shared() -> Path:

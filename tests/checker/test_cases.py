@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from conftest import BENCHMARKS
 
 from selfevolve.checker import check, check_batch
 
+BENCHMARKS = ("gsm8k", "svamp", "asdiv", "gsm_hard", "math500", "minerva", "aime24", "aime25")
 PHRASINGS = (
     "\\boxed{%s}",
     "So the result is $\\boxed{%s}$.",

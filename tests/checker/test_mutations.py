@@ -1,15 +1,11 @@
 """Mutation harness: false accepts and false rejects over more than 20,000 generated pairs."""
 
-import sys
 from collections import Counter
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # the generators beside this file
+from mutate_numbers import NUMERIC, _other_digit
+from mutations import pairs
 
-from mutate_numbers import NUMERIC, _other_digit  # noqa: E402
-from mutations import pairs  # noqa: E402
-
-from selfevolve.checker import check  # noqa: E402
+from selfevolve.checker import check
 
 NUMERIC_KINDS = {maker.__name__ for maker in NUMERIC}
 

@@ -1,23 +1,18 @@
 """Reflexive, symmetric, blind to layout: properties of the comparison on parsed answers."""
 
 import random
-import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mutations import pairs
 
-sys.path.insert(0, str(Path(__file__).parent))  # the generators beside this file
-
-from mutations import pairs  # noqa: E402
-
-from selfevolve.checker import check  # noqa: E402
-from selfevolve.checker.compare import equal  # noqa: E402
-from selfevolve.checker.formulas import numerically  # noqa: E402
-from selfevolve.checker.kinds import Number  # noqa: E402
-from selfevolve.checker.literals import states  # noqa: E402
-from selfevolve.checker.reading import read  # noqa: E402
+from selfevolve.checker import check
+from selfevolve.checker.compare import equal
+from selfevolve.checker.formulas import numerically
+from selfevolve.checker.kinds import Number
+from selfevolve.checker.literals import states
+from selfevolve.checker.reading import read
 
 GOLDS = sorted({gold for _, _, gold, _ in pairs(seed=3, per_kind=8)})
 SCALARS = st.sampled_from(["x", "y", "\\pi", "\\sqrt{2}", "2", "3", "0.5", "\\frac{1}{3}", "i", "e"])

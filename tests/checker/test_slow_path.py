@@ -1,21 +1,16 @@
 """The fast path never changes a verdict: everything through sympy in a worker, and the same verdicts come back."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 import sympy
+from mutations import pairs
 
-sys.path.insert(0, str(Path(__file__).parent))  # the generators beside this file
-
-from mutations import pairs  # noqa: E402
-
-from selfevolve.checker import check_batch, workers  # noqa: E402
-from selfevolve.checker.checking import check_slowly  # noqa: E402
-from selfevolve.checker.kinds import Expression  # noqa: E402
-from selfevolve.checker.reading import read  # noqa: E402
-from selfevolve.checker.symbolic import Unparsable, parse_latex, to_sympy  # noqa: E402
+from selfevolve.checker import check_batch, workers
+from selfevolve.checker.checking import check_slowly
+from selfevolve.checker.kinds import Expression
+from selfevolve.checker.reading import read
+from selfevolve.checker.symbolic import Unparsable, parse_latex, to_sympy
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,7 +6,13 @@ from selfevolve.models.generation import Sampling, encode_chats, generate
 
 GREEDY = Sampling(temperature=0.0, top_p=1.0, max_new_tokens=12)
 SAMPLED = Sampling(temperature=1.0, top_p=1.0, max_new_tokens=40)
-TEXTS = ("a=3. b=a+4. b?", "A box has 9 nuts. Add 2. Take 5. How many?", "7", "Al is 3. Bo is 2 times. Last age?", "1+1")
+TEXTS = (
+    "a=3. b=a+4. b?",
+    "A box has 9 nuts. Add 2. Take 5. How many?",
+    "7",
+    "Al is 3. Bo is 2 times. Last age?",
+    "1+1",
+)
 
 
 @pytest.fixture(scope="module")

@@ -52,7 +52,9 @@ def test_cards_problems_and_solutions_survive_the_round_trip(words):
         parse_card(words.decode(words(card(problem))["input_ids"]))
 
 
-@pytest.mark.parametrize("text", ["A box has 128 nuts", "a=4093. b=a+77.", "12*34=408; 408-9=399", '{"final_answer": "650"}'])
+@pytest.mark.parametrize(
+    "text", ["A box has 128 nuts", "a=4093. b=a+77.", "12*34=408; 408-9=399", '{"final_answer": "650"}']
+)
 def test_a_digit_is_a_token_of_its_own(words, text):
     tokens = words.tokenize(text)
     assert [token for token in tokens if any(c.isdigit() for c in token)] == [c for c in text if c.isdigit()]
@@ -82,7 +84,12 @@ def test_a_character_never_seen_becomes_unk(words):
 
 def test_special_tokens_have_fixed_ids_and_the_chat_template_uses_them(words):
     assert words.convert_tokens_to_ids(list(SPECIAL)) == list(range(len(SPECIAL)))
-    assert (words.pad_token, words.eos_token, words.unk_token, words.padding_side) == ("<pad>", "<eos>", "<unk>", "left")
+    assert (words.pad_token, words.eos_token, words.unk_token, words.padding_side) == (
+        "<pad>",
+        "<eos>",
+        "<unk>",
+        "left",
+    )
     chat = [{"role": "user", "content": "a=3"}, {"role": "assistant", "content": "3"}]
     assert words.apply_chat_template(chat, tokenize=False) == "<user>a=3<assistant>3<eos>"
     turn = words.apply_chat_template(chat[:1], tokenize=False, add_generation_prompt=True)
@@ -129,7 +136,9 @@ def test_saving_keeps_weights_tokens_and_chat_template(words, tmp_path):
     assert torch.equal(weights(AutoModelForCausalLM.from_pretrained(tmp_path)), weights(model))
 
 
-@pytest.mark.parametrize("change", [{"hidden_size": 4}, {"vocab_size": 10}, {"max_position_embeddings": 0}, {"depth": 3}])
+@pytest.mark.parametrize(
+    "change", [{"hidden_size": 4}, {"vocab_size": 10}, {"max_position_embeddings": 0}, {"depth": 3}]
+)
 def test_a_shape_out_of_range_or_an_unknown_key_is_refused(change):
     with pytest.raises(ValidationError, match=next(iter(change))):
         TinyConfig(**{**CONFIG.model_dump(), **change})

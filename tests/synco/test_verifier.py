@@ -28,11 +28,12 @@ TINY = WEIGHTS | {
     "min_step_count": 1,
     "min_steps": 1.0,
     "min_grounding": 1.0,
+    "min_support": 1.0,
     "duplicate_similarity": 0.9,
     "recent_pool": 100,
     "contamination_ngram": 13,
 }
-ENGLISH = TINY | {"min_step_count": 0, "min_grounding": 0.0, "max_answer_chars": 100}
+ENGLISH = TINY | {"min_step_count": 0, "min_grounding": 0.0, "min_support": 0.0, "max_answer_chars": 100}
 EXAM = ["A box has 40 eggs. Take 9. How many?", "Buy 3 nuts at 4. Buy 5 pens at 6. Pay 7 fee. Use 2 coupon. Total?"]
 
 STOCK = {
@@ -246,12 +247,27 @@ def test_consistency_reads_the_solutions_own_final_value(solution, consistency):
 
 
 def test_grounding_and_steps_are_shares_and_reliability_their_average():
-    loose = TINY | {"min_steps": 0.0, "min_grounding": 0.0}
+    loose = TINY | {"min_steps": 0.0, "min_grounding": 0.0, "min_support": 0.0}
     report = verify(STOCK | {"solution": "12+5=17; 9+9=19; 17-2=15; 15-1=14"}, loose)
     assert report.admitted
     assert report.steps == 0.75
     assert report.grounding == pytest.approx(2 / 3)
     assert report.reliability == pytest.approx(0.6 + 0.25 * 0.75 + 0.15 * 2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("solution", "answer", "support"),
+    [
+        ("12+5=17; 17-3=14", 14, 1.0),
+        ("12+5=17; 16-3=13", 13, 0.75),  # every step is right and every given is used, but 16 comes from nowhere
+        ("12+5=17; 3+7=10", 10, 0.75),
+        ("12+5=17; 5-3=2", 2, 0.75),  # 5 is given once only
+    ],
+)
+def test_numbers_from_nowhere_are_unsupported(solution, answer, support):
+    report = verify(STOCK | {"solution": solution, "final_answer": answer})
+    assert (report.grounding, report.support) == (1.0, support)
+    assert report.reason == ("" if support == 1.0 else "unsupported")
 
 
 def test_signals_that_do_not_apply_leave_the_average():
@@ -309,9 +325,10 @@ def test_the_index_names_the_overlapping_item():
     ("switch", "change"),
     [
         ({"min_consistency": 0.0}, {"final_answer": "15"}),
-        ({"min_steps": 0.5}, {"solution": "12+5=16; 17-3=14"}),
-        ({"min_step_count": 0}, {"solution": "12 and 5 less 3 gives 14"}),
-        ({"min_grounding": 0.5}, {"solution": "12+2=14; 5+9=14"}),
+        ({"min_steps": 0.5, "min_support": 0.0}, {"solution": "12+5=16; 17-3=14"}),
+        ({"min_step_count": 0, "min_support": 0.0}, {"solution": "12 and 5 less 3 gives 14"}),
+        ({"min_grounding": 0.5, "min_support": 0.0}, {"solution": "12+2=14; 5+9=14"}),
+        ({"min_support": 0.7}, {"solution": "12+5=17; 16-3=13", "final_answer": "13"}),
         ({"max_answer_chars": 50}, {"final_answer": "0" * 42 + "14"}),
     ],
 )

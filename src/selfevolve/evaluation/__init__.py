@@ -1,0 +1,1 @@
+"""Held-out evaluation: benchmarks, runs over them, pass@k."""

@@ -1,0 +1,1 @@
+"""Models: from-scratch and pretrained, generation, supervised fine-tuning, group-relative updates."""

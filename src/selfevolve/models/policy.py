@@ -2,6 +2,7 @@
 
 import copy
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,12 @@ class Policy:
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.bf16 = dtype == "bfloat16"
+        if self.bf16 and not torch.cuda.is_available() and torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2"):
+            warnings.warn(
+                "this CPU has no bfloat16 arithmetic and emulates it about ten times slower than float32: "
+                "set models.dtype to float32 in params.yaml",
+                stacklevel=2,
+            )
         # Generating under autocast would cast every weight again at every token: keep a bfloat16 copy and refresh it.
         self._sampler = _bfloat16_copy(model) if self.bf16 else model
 

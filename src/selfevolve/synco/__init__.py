@@ -1,0 +1,1 @@
+"""SynCo: data synthesis co-training of a Synthesizer and a Reasoner."""

@@ -17,6 +17,7 @@ SIGNALS = (
     "consistency",
     "steps",
     "grounding",
+    "support",
     "format",
     "novelty",
     "alignment",

@@ -9,7 +9,8 @@ Deviations:
 * The paper's coefficients and thresholds are in a supplement that is not public: they are `VerifierParams` here.
 * Beyond the consistency of the final answer, reliability weighs the arithmetic steps of the solution, recomputed, and
   grounding, the share of the problem's numbers that the solution uses: a key can be consistent with a solution of
-  another problem. A signal that does not apply (no step to check, no number in the problem) leaves the average.
+  another problem. Support, the reverse, is an admission check: a Synthesizer paid for mixed outcomes soon finds chains
+  such as "26+7=33; 32+2=34", whose steps are all right and whose result is not the problem's. A signal that does not apply (no step to check, no number in the problem) leaves the average.
 * Leakage and contamination are admission checks the paper asks of the prompt only (C.4).
 * The optional consensus check (independent solutions by a model) is not part of this verifier.
 """
@@ -89,6 +90,9 @@ class VerifierParams(BaseModel):
     min_grounding: float = Field(
         ge=0.0, le=1.0, description="share of the problem's numbers the solution must use; 0 turns it off; not stated"
     )
+    min_support: float = Field(
+        ge=0.0, le=1.0, description="share of the solution's numbers the problem must give; 0 turns it off; not stated"
+    )
     duplicate_similarity: float = Field(
         gt=0.0,
         le=1.0,
@@ -110,7 +114,7 @@ class Report(BaseModel):
         description="'' if admitted, else the first check that failed: schema:<cards.REASONS>, incomplete:placeholder|"
         "short|truncated, invalid:no_question|figure|several_problems|unbalanced, format:box|sentence|several_lines|"
         "long_answer|unbalanced|unreadable, leakage, contaminated, inconsistent, no_step, wrong_step, ungrounded, "
-        "duplicate"
+        "unsupported, duplicate"
     )
     card: TaskCard | None = None
     completeness: float | None = Field(default=None, description="share of the nine fields with substance")
@@ -118,6 +122,7 @@ class Report(BaseModel):
     consistency: float | None = Field(default=None, description="1 if the solution's own final value is the answer")
     steps: float | None = Field(default=None, description="share of checkable arithmetic steps that are right")
     grounding: float | None = Field(default=None, description="share of the problem's numbers the solution uses")
+    support: float | None = Field(default=None, description="share of the numbers the solution brings in that are given")
     format: float | None = Field(default=None, description="1 bare value, 0.5 decorated, 0 unusable answer")
     redundancy: float | None = Field(default=None, description="similarity to the nearest recent problem, same numbers")
     novelty: float | None = Field(default=None, description="1 - similarity to the nearest recent problem; diagnostic")
@@ -160,7 +165,9 @@ class Verifier:
             form, malformed = 0.0, "unreadable"
         solved = steps.read(card.solution)
         right = sum(step.correct for step in solved.steps) / len(solved.steps) if solved.steps else None
-        grounding = _grounding(card.problem, solved.operands)
+        given = steps.read(card.problem).operands
+        grounding = _share_found(given, solved.operands)
+        support = _share_found(solved.operands, given)
         nearest = self._recent.nearest(card.problem)
         leakage = wording.leaks(card)
         contaminated = self.contamination.overlap(card.problem) is not None
@@ -170,6 +177,7 @@ class Verifier:
             "consistency": float(consistent or False),
             "steps": right,
             "grounding": grounding,
+            "support": support,
             "format": form,
             "redundancy": nearest.same,
         }
@@ -183,6 +191,7 @@ class Verifier:
             (len(solved.steps) < params.min_step_count, "no_step"),
             (right is not None and right < params.min_steps, "wrong_step"),
             (grounding is not None and grounding < params.min_grounding, "ungrounded"),
+            (support is not None and support < params.min_support, "unsupported"),
             (nearest.same >= params.duplicate_similarity, "duplicate"),
         )
         reason = next((name for failed, name in checks if failed), "")
@@ -215,16 +224,16 @@ def _consistent(card: TaskCard) -> bool | None:
     return any(check(f"\\boxed{{{value}}}", card.final_answer).correct is True for value in sorted(values))
 
 
-def _grounding(problem: str, operands: tuple[Fraction, ...]) -> float | None:
-    """Share of the problem's numbers, repeats counted, that the solution brings in (`steps.Arithmetic`).
+def _share_found(wanted: tuple[Fraction, ...], there: tuple[Fraction, ...]) -> float | None:
+    """Share of the numbers `wanted`, repeats counted, that occur in `there`; None if nothing is wanted.
 
-    20 also occurs as 0.2, as in "20% of". None if the problem holds no number.
+    Grounding: the problem's numbers in the solution. Support: the numbers the solution brings in (results of earlier steps are not
+    brought in, see `steps.Arithmetic`) in the problem. 20 also occurs as 0.2 and the reverse, as in "20% of".
     """
-    given, unused = steps.read(problem).operands, Counter(operands)
-    used = 0
-    for value in given:
-        found = next((form for form in (value, value / 100) if unused[form] > 0), None)
-        if found is not None:
-            unused[found] -= 1
-            used += 1
-    return used / len(given) if given else None
+    unused, found = Counter(there), 0
+    for value in wanted:
+        form = next((form for form in (value, value / 100, value * 100) if unused[form] > 0), None)
+        if form is not None:
+            unused[form] -= 1
+            found += 1
+    return found / len(wanted) if wanted else None
