@@ -63,6 +63,12 @@ def test_a_column_without_values_leaves_its_panel_empty(metrics):
     draw(figure)
 
 
+def test_a_column_that_joined_as_text_is_drawn_as_numbers(metrics):
+    text = metrics.with_columns(pl.Series("synthesizer_loss", ["0.5", "1", "2", "", "4", "0.5"]))
+    drawn = lines(training_figure(text, {"synthesizer_loss": "loss"}, window=1).axes[0])
+    assert drawn["seed 0"][1] == [1.0, 4.0, 2.0]
+
+
 def test_figures_are_not_left_open_for_the_notebook_to_show_twice(metrics):
     import matplotlib.pyplot as plt
 

@@ -6,6 +6,7 @@ carries them in and out and computes nothing, so a change of it need not retrain
 """
 
 import ast
+import re
 from pathlib import Path
 
 import nbformat
@@ -18,10 +19,15 @@ SRC = ROOT / "src"
 STAGES = list(pipeline.stages()) if (ROOT / "dvc.yaml").is_file() else []
 
 
+TARGET = re.compile(r"selfevolve(\.\w+)+:\w+")
+
+
 def imported(source: str, module: str = "") -> set[str]:
     """Dotted names a piece of source may import, anywhere in it; for `from a import b` both `a` and `a.b`."""
     names = set()
     for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and TARGET.fullmatch(node.value):
+            names.add(node.value.partition(":")[0])  # a function that `selfevolve.parallel` imports in its workers
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

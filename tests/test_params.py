@@ -63,7 +63,10 @@ def test_every_knob_is_explained_where_it_is_first_set():
     [
         (lambda c: c["profiles"]["tiny"]["cotraining"].update(iteratons=5), ["iteratons", "unknown key", "5"]),
         (lambda c: c["profiles"]["tiny"]["cotraining"].update(iterations="many"), ["cotraining.iterations", "'many'", "integer"]),
-        (lambda c: c["profiles"]["tiny"]["cotraining"].update(rollouts=1), ["cotraining.rollouts", "1", "greater than or equal to 2"]),
+        (
+            lambda c: c["profiles"]["tiny"]["cotraining"].update(rollouts=1),
+            ["cotraining.rollouts", "1", "greater than or equal to 2"],
+        ),
         (lambda c: c["profiles"]["tiny"]["cotraining"].update(tasks=True), ["cotraining.tasks", "True", "integer"]),
         (lambda c: c["profiles"]["tiny"]["cotraining"].pop("seeds"), ["cotraining.seeds", "missing"]),
         (lambda c: c["profiles"]["tiny"]["cotraining"].update(contexts=3), ["multiple of contexts (3)"]),

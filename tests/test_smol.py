@@ -18,7 +18,7 @@ from selfevolve.evaluation.evaluate import evaluate
 from selfevolve.models.generation import Sampling
 from selfevolve.models.policy import load
 from selfevolve.models.smollm2 import FOLDER
-from selfevolve.synco import runs, synthesis
+from selfevolve.synco import cotraining, runs, synthesis
 from selfevolve.synco.context import Context, reasoner_messages, synthesizer_messages
 
 pytestmark = pytest.mark.skipif(
@@ -42,9 +42,7 @@ def settings():
         update={
             "models": full.models.model_copy(update={"dtype": "float32"}),
             "cotraining": type(full.cotraining)(**loop),
-            "synthesis": full.synthesis.model_copy(
-                update={"synthesizer": full.synthesis.synthesizer.model_copy(update=update)}
-            ),
+            "synthesis": full.synthesis.model_copy(update={"synthesizer": full.synthesis.synthesizer.model_copy(update=update)}),
             "evaluation": full.evaluation.model_copy(
                 update={"draws": 1, "sampling": full.evaluation.sampling.model_copy(update={"max_new_tokens": 16})}
             ),
@@ -61,9 +59,7 @@ def agents(settings, tmp_path_factory):
     assert len(losses) == 1 and 0 < losses[0] < 6  # it has seen JSON and arithmetic before
     assert synthesis.build_agent("reasoner", settings, benchmarks.DATA / "bootstrap", folder / "reasoner", folder / "w") == []
     assert not (folder / "reasoner" / "model.safetensors").exists()  # the base as it is, not a copy of it
-    cards = [
-        json.dumps(dict.fromkeys(FIELDS, "count") | {"problem": p, "solution": s, "final_answer": a}) for p, s, a in CARDS
-    ]
+    cards = [json.dumps(dict.fromkeys(FIELDS, "count") | {"problem": p, "solution": s, "final_answer": a}) for p, s, a in CARDS]
     pl.DataFrame({"text": cards}).write_parquet(folder / "pool.parquet")
     return folder
 
@@ -82,11 +78,11 @@ def test_it_uses_its_own_chat_template_and_computes_in_bfloat16(agents, settings
 
 
 def test_one_iteration_of_each_source_updates_real_weights(agents, settings, tmp_path):
-    runs.train("static_pool", settings, agents, [], 0, tmp_path / "pool")
+    cotraining.train("static_pool", settings, agents, [], 0, tmp_path / "pool")
     memory, metrics, _ = runs.collect((0,), tmp_path / "pool")
     assert memory["admitted"].all() and memory["rollouts"].list.len().to_list() == [2, 2]
     assert metrics["reasoner_entropy"][0] > 0
-    runs.train("synco", settings, agents, [], 0, tmp_path / "synco")
+    cotraining.train("synco", settings, agents, [], 0, tmp_path / "synco")
     memory, metrics, _ = runs.collect((0,), tmp_path / "synco")
     assert memory.height == 2 and metrics["synthesizer_entropy"][0] > 0
     base = load(agents / "synthesizer", "float32", 1).model.state_dict()

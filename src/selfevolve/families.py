@@ -91,9 +91,7 @@ def _seq(rng: random.Random, level: int) -> tuple[str, list[Step]]:
     return f"a={start}. {told} {LETTERS[level]}?", steps
 
 
-def _products(
-    rng: random.Random, level: int, item: str, plus: str, minus: str, question: str
-) -> tuple[str, list[Step]]:
+def _products(rng: random.Random, level: int, item: str, plus: str, minus: str, question: str) -> tuple[str, list[Step]]:
     """One product (levels 1-2) or the sum of two (levels 3-5), then fees and discounts."""
     things = rng.sample(THINGS, 2)
     a, b, c, d = (rng.randint(2, 9) for _ in range(4))

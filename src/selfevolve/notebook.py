@@ -109,9 +109,7 @@ def raise_for_failure(path: Path, nb: nbformat.NotebookNode) -> None:
                 raise NotebookError(f"{path}: code cell {number} of {len(codes)} failed:\n{_indent(trace)}")
     skipped = [number for number, cell in enumerate(codes, 1) if cell.execution_count is None]
     if skipped:
-        raise NotebookError(
-            f"{path}: code cells {skipped} of {len(codes)} never ran: something ended the notebook early"
-        )
+        raise NotebookError(f"{path}: code cells {skipped} of {len(codes)} never ran: something ended the notebook early")
 
 
 def normalise(nb: nbformat.NotebookNode, root: Path, work: str) -> nbformat.NotebookNode:

@@ -1,27 +1,28 @@
 """Independent jobs in processes of their own, which die with their parent."""
 
 import ctypes
+import importlib
 import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from typing import TypeVar
+from typing import Any
 
-Result = TypeVar("Result")
 _PR_SET_PDEATHSIG = 1
 
 
-def run_all(function: Callable[..., Result], jobs: Sequence[tuple], workers: int, threads: int) -> list[Result]:
-    """`function(*job)` for every job, at most `workers` at a time with `threads` CPU threads each; results in order.
+def run_all(target: str, jobs: Sequence[tuple], workers: int, threads: int) -> list[Any]:
+    """Call `target` ("module:function") with each job, at most `workers` at a time with `threads` CPU threads each; results in order.
 
-    `function` must be importable by name. When a job fails, the jobs under way are waited for, those not yet handed to
-    a worker are dropped, and its exception is raised here.
+    The function is named rather than given, so that a notebook need not import what only its workers use: torch and TRL take
+    ten seconds. When a job fails, the jobs under way are waited for, those not yet handed to a worker are dropped, and its
+    exception is raised here.
     """
     context = multiprocessing.get_context("spawn")  # forking a process that has started torch's threads can deadlock
     with ProcessPoolExecutor(min(workers, max(1, len(jobs))), context, _initialise, (threads,)) as pool:
-        futures = [pool.submit(function, *job) for job in jobs]
+        futures = [pool.submit(_call, target, *job) for job in jobs]
         try:
             for future in as_completed(futures):
                 future.result()
@@ -29,6 +30,11 @@ def run_all(function: Callable[..., Result], jobs: Sequence[tuple], workers: int
             pool.shutdown(cancel_futures=True)
             raise
     return [future.result() for future in futures]
+
+
+def _call(target: str, *job: Any) -> Any:
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)(*job)
 
 
 def _initialise(threads: int) -> None:

@@ -13,12 +13,9 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from selfevolve.models.generation import Sampling
-from selfevolve.models.grpo import OptimParams
-from selfevolve.models.sft import SftParams
-from selfevolve.models.tiny import TinyConfig
+from selfevolve.models.settings import OptimParams, Sampling, SftParams, TinyConfig
 from selfevolve.paths import PARAMS
-from selfevolve.synco.verifier import VerifierParams
+from selfevolve.synco.settings import VerifierParams
 
 
 class ParamsError(ValueError):

@@ -67,9 +67,7 @@ def _param_names(stage: str, item: dict[str, str]) -> list[str]:
     names = stages()[stage].get("params", [])
     for name in names:
         if not isinstance(name, str):
-            raise PipelineError(
-                f"dvc.yaml: stages.{stage}.params: {name!r} is not a key of params.yaml; give plain keys"
-            )
+            raise PipelineError(f"dvc.yaml: stages.{stage}.params: {name!r} is not a key of params.yaml; give plain keys")
     return [_resolve(name, stage, item) for name in names]
 
 

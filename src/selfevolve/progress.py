@@ -23,9 +23,7 @@ class Progress:
         self.label = label
         self.total = total
         self._started = time.monotonic()
-        self._first: int | None = (
-            None  # steps already done at the first report: none of this object's time went into them
-        )
+        self._first: int | None = None  # steps already done at the first report: none of this object's time went into them
         self._last_line = float("-inf")
 
     def update(self, done: int, note: str = "") -> None:

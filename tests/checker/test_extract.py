@@ -22,6 +22,7 @@ from selfevolve.checker import Extraction, check, extract
         ("The answer is 5. Then the answer is $\\frac{1}{2}$.", "$\\frac{1}{2}$", "phrase"),
         ("The answer is 72, in total, so the farmer earns that much.", "72", "phrase"),
         ("The answer is 42!", "42", "phrase"),
+        ("The answer is **12**.", "12", "phrase"),
         ("The answer is 1000000!.", "1000000!", "phrase"),
         ("The answer is Mrs. Hilt. She won.", "Mrs. Hilt", "phrase"),
         ("**Final Answer**\n\n\\[ 9 \\]", "\\[ 9 \\]", "phrase"),

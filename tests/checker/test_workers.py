@@ -162,3 +162,11 @@ def test_a_script_without_a_main_guard():
     script = f"from selfevolve.checker import check\nprint(check(*{SUM!r}).correct)"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert run.stdout == "True\n", run.stderr
+
+
+def test_inside_a_notebook():
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    source = f"from selfevolve.checker import check\nprint(check(*{SUM!r}).correct)"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)])
+    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    assert notebook.cells[0].outputs[0]["text"] == "True\n"

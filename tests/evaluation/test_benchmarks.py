@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import datasets
-import polars as pl
 import pytest
 
 from selfevolve import families
@@ -71,6 +70,13 @@ def test_benchmarks_are_concatenated_and_each_is_cut_to_the_limit(tmp_path):
     settings = Benchmarks(names=("svamp", "gsm8k"), folder=folder, limit=3)
     assert load(settings)["id"].to_list() == ["s0", "s1", "s2", "g0", "g1"]
     assert load(settings.model_copy(update={"limit": None})).height == 7
+
+
+def test_a_relative_folder_starts_at_the_repository(tmp_path, monkeypatch):
+    (tmp_path / "sets").mkdir()
+    write(tmp_path / "sets", "svamp", GOOD)
+    monkeypatch.setattr(benchmarks, "ROOT", tmp_path)
+    assert load_one("svamp", "sets")["id"].to_list() == ["x-1"]
 
 
 def test_fields_a_file_does_not_have_are_null_and_all_it_has_are_strings(tmp_path):

@@ -86,9 +86,7 @@ def test_tokens_without_a_label_are_not_learned(make_model, tokenizer, tmp_path)
     other = [Example([*e.input_ids, 7, 8], [*e.labels, IGNORED, IGNORED]) for e in examples]
     learned = [Example([*e.input_ids, 7, 8], [*e.labels, 7, 8]) for e in examples]
     params = with_(steps=2, warmup_steps=0)
-    results = [
-        train(make_model, tokenizer, tmp_path / str(i), params, e) for i, e in enumerate((ending, other, learned))
-    ]
+    results = [train(make_model, tokenizer, tmp_path / str(i), params, e) for i, e in enumerate((ending, other, learned))]
     # AdamW moves an input embedding only along its gradient, which is exactly zero for tokens behind the last label
     assert torch.equal(results[0][0], results[1][0]) and results[0][1] == results[1][1]
     assert not torch.equal(results[1][0], results[2][0])
@@ -125,9 +123,7 @@ def undisturbed(make_model, tokenizer, tmp_path_factory):
 
 
 @pytest.mark.parametrize("stops", [(7,), (3, 6, 12)])
-def test_an_interrupted_run_ends_as_an_undisturbed_one(
-    make_model, tokenizer, tmp_path, undisturbed, stops, monkeypatch
-):
+def test_an_interrupted_run_ends_as_an_undisturbed_one(make_model, tokenizer, tmp_path, undisturbed, stops, monkeypatch):
     monkeypatch.setattr(sft, "LOSSES", 3)  # means over 4 steps, while checkpoints come every 5
     _, weights, fine = undisturbed
     for stop in stops:
@@ -211,8 +207,7 @@ def test_nothing_is_sent_and_nothing_is_printed(make_model, tokenizer, tmp_path,
 @pytest.mark.parametrize("shape", [(3, 16, 16), (2, 16, 48), (2, 64, 16)])
 def test_orthogonalised_matrices_have_singular_values_near_one(shape):
     matrices = (
-        torch.randn(shape, generator=torch.Generator().manual_seed(0))
-        * torch.tensor([1e-3, 1.0, 1e3])[: shape[0], None, None]
+        torch.randn(shape, generator=torch.Generator().manual_seed(0)) * torch.tensor([1e-3, 1.0, 1e3])[: shape[0], None, None]
     )
     result = orthogonalise(matrices)
     assert result.shape == shape

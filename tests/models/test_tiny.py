@@ -52,9 +52,7 @@ def test_cards_problems_and_solutions_survive_the_round_trip(words):
         parse_card(words.decode(words(card(problem))["input_ids"]))
 
 
-@pytest.mark.parametrize(
-    "text", ["A box has 128 nuts", "a=4093. b=a+77.", "12*34=408; 408-9=399", '{"final_answer": "650"}']
-)
+@pytest.mark.parametrize("text", ["A box has 128 nuts", "a=4093. b=a+77.", "12*34=408; 408-9=399", '{"final_answer": "650"}'])
 def test_a_digit_is_a_token_of_its_own(words, text):
     tokens = words.tokenize(text)
     assert [token for token in tokens if any(c.isdigit() for c in token)] == [c for c in text if c.isdigit()]
@@ -136,9 +134,7 @@ def test_saving_keeps_weights_tokens_and_chat_template(words, tmp_path):
     assert torch.equal(weights(AutoModelForCausalLM.from_pretrained(tmp_path)), weights(model))
 
 
-@pytest.mark.parametrize(
-    "change", [{"hidden_size": 4}, {"vocab_size": 10}, {"max_position_embeddings": 0}, {"depth": 3}]
-)
+@pytest.mark.parametrize("change", [{"hidden_size": 4}, {"vocab_size": 10}, {"max_position_embeddings": 0}, {"depth": 3}])
 def test_a_shape_out_of_range_or_an_unknown_key_is_refused(change):
     with pytest.raises(ValidationError, match=next(iter(change))):
         TinyConfig(**{**CONFIG.model_dump(), **change})

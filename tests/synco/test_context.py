@@ -111,7 +111,9 @@ def test_the_reasoner_sees_the_problem_and_no_other_field(prompts):
             return [[1] for _ in chats]
 
     reasoner = Recorder()
-    _reasoner_prompts([Report(admitted=True, reason="", card=card), Report(admitted=False, reason="duplicate")], reasoner, prompts)
+    _reasoner_prompts(
+        [Report(admitted=True, reason="", card=card), Report(admitted=False, reason="duplicate")], reasoner, prompts
+    )
     (chat,) = reasoner.chats
     text = "\n".join(message["content"] for message in chat)
     assert "What is 6 times 7?" in text and "SECRET" not in text

@@ -15,8 +15,9 @@ import torch
 from selfevolve import params
 from selfevolve.models.policy import load, point_to_base
 from selfevolve.params import Params
-from selfevolve.synco import cotraining, runs, synthesis
-from selfevolve.synco.memory import Memory
+from selfevolve.synco import AGENTS, cotraining, runs, synthesis
+from selfevolve.synco.memory import TIMINGS, Memory
+from selfevolve.synco.pool import first_admitted
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 PROBLEMS = ["A box has 12 nuts. Add 5. How many?"]
@@ -39,14 +40,14 @@ def small(**changes) -> Params:
 def agents(tmp_path_factory) -> Path:
     """A synthesis stage's outputs: the two fixture agents and a small pool."""
     folder = tmp_path_factory.mktemp("agents")
-    for name in synthesis.AGENTS:
+    for name in AGENTS:
         point_to_base(folder / name, str(FIXTURES / name))
     settings = small()
     settings = settings.model_copy(
         update={"synthesis": settings.synthesis.model_copy(update={"pool_size": 12, "pool_candidates": 128})}
     )
     candidates = synthesis.propose_cards(settings, folder / "synthesizer", PROBLEMS)
-    synthesis.pool(candidates, 12).write_parquet(folder / "pool.parquet")
+    first_admitted(candidates, 12).write_parquet(folder / "pool.parquet")
     return folder
 
 
@@ -54,13 +55,13 @@ def agents(tmp_path_factory) -> Path:
 def synco(agents, tmp_path_factory) -> Path:
     """The folder of one undisturbed co-training run."""
     work = tmp_path_factory.mktemp("synco")
-    runs.train("synco", small(), agents, PROBLEMS, 0, work)
+    cotraining.train("synco", small(), agents, PROBLEMS, 0, work)
     return work
 
 
 def digests(folder: Path) -> dict[str, str]:
     """Contents of everything that must be reproducible."""
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != cotraining.TIMINGS]
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != TIMINGS]
     return {str(p.relative_to(folder)): hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
@@ -79,7 +80,7 @@ def test_a_run_leaves_memory_metrics_times_and_both_agents(synco):
 
 
 def test_both_policies_moved_away_from_where_they_started(synco):
-    for name in synthesis.AGENTS:
+    for name in AGENTS:
         before, after = (
             load(folder / name, "float32", 1).model.state_dict() for folder in (FIXTURES, runs.seed_folder(synco, 0))
         )
@@ -95,9 +96,9 @@ def test_contexts_of_later_iterations_come_from_the_memory(synco):
 
 
 def test_the_same_seed_repeats_a_run_and_another_does_not(agents, synco, tmp_path):
-    runs.train("synco", small(), agents, PROBLEMS, 0, tmp_path)
+    cotraining.train("synco", small(), agents, PROBLEMS, 0, tmp_path)
     assert digests(tmp_path) == digests(synco)
-    runs.train("synco", small(), agents, PROBLEMS, 1, tmp_path)
+    cotraining.train("synco", small(), agents, PROBLEMS, 1, tmp_path)
     one, other = (Memory(runs.seed_folder(tmp_path, seed) / "memory").all()["text"].to_list() for seed in (0, 1))
     assert one != other
 
@@ -115,9 +116,9 @@ def test_an_interrupted_run_ends_like_an_undisturbed_one(agents, synco, tmp_path
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Memory, "append", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            runs.train("synco", small(), agents, PROBLEMS, 0, tmp_path)
+            cotraining.train("synco", small(), agents, PROBLEMS, 0, tmp_path)
     assert cotraining.completed(runs.seed_folder(tmp_path, 0)) == (stop_at - 1) // 2 * 2
-    runs.train("synco", small(), agents, PROBLEMS, 0, tmp_path)
+    cotraining.train("synco", small(), agents, PROBLEMS, 0, tmp_path)
     assert digests(tmp_path) == digests(synco)
 
 
@@ -125,8 +126,8 @@ def test_a_run_killed_with_sigkill_resumes_to_the_same_bytes(agents, synco, tmp_
     script = (
         "import sys; sys.path[:0] = [sys.argv[1]]\n"
         "from pathlib import Path; import torch; torch.set_num_threads(1)\n"
-        "from test_cotraining import PROBLEMS, small; from selfevolve.synco import runs\n"
-        "runs.train('synco', small(), Path(sys.argv[2]), PROBLEMS, 0, Path(sys.argv[3]))\n"
+        "from test_cotraining import PROBLEMS, small; from selfevolve.synco import cotraining\n"
+        "cotraining.train('synco', small(), Path(sys.argv[2]), PROBLEMS, 0, Path(sys.argv[3]))\n"
     )
     command = [sys.executable, "-c", script, str(Path(__file__).parent), str(agents), str(tmp_path)]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
@@ -143,7 +144,7 @@ def test_a_run_killed_with_sigkill_resumes_to_the_same_bytes(agents, synco, tmp_
 
 
 def test_a_frozen_synthesizer_is_not_written_and_not_updated(agents, tmp_path):
-    runs.train("frozen", small(iterations=2), agents, PROBLEMS, 0, tmp_path)
+    cotraining.train("frozen", small(iterations=2), agents, PROBLEMS, 0, tmp_path)
     _, metrics, timings = runs.collect((0,), tmp_path)
     assert metrics["synthesizer_grad_norm"].null_count() == 2 and timings["update_synthesizer_s"].sum() == 0
     assert metrics["synthesizer_reward"].null_count() == 0  # still measured
@@ -151,7 +152,7 @@ def test_a_frozen_synthesizer_is_not_written_and_not_updated(agents, tmp_path):
 
 
 def test_a_static_pool_trains_the_reasoner_alone(agents, tmp_path):
-    runs.train("static_pool", small(iterations=2), agents, PROBLEMS, 0, tmp_path)
+    cotraining.train("static_pool", small(iterations=2), agents, PROBLEMS, 0, tmp_path)
     memory, metrics, _ = runs.collect((0,), tmp_path)
     assert memory["admitted"].all() and memory["context"].unique().to_list() == [""]
     assert memory["synthesizer_reward"].null_count() == 16
@@ -160,7 +161,7 @@ def test_a_static_pool_trains_the_reasoner_alone(agents, tmp_path):
 
 def test_frozen_and_trained_start_from_the_same_proposals(agents, synco, tmp_path):
     """Matched comparison (C.2): until the first update, both variants see the same cards and the same rollouts."""
-    runs.train("frozen", small(iterations=2), agents, PROBLEMS, 0, tmp_path)
+    cotraining.train("frozen", small(iterations=2), agents, PROBLEMS, 0, tmp_path)
     columns = ["text", "rollouts", "rewards"]
     both = [Memory(runs.seed_folder(folder, 0) / "memory").all().filter(iteration=1) for folder in (tmp_path, synco)]
     assert both[0].select(columns).equals(both[1].select(columns))
@@ -168,8 +169,8 @@ def test_frozen_and_trained_start_from_the_same_proposals(agents, synco, tmp_pat
 
 def test_contaminated_cards_are_never_admitted(agents, tmp_path):
     """Every problem of a first run is declared held out; a second run with the same seed must reject all of them."""
-    runs.train("synco", small(iterations=1), agents, [], 0, tmp_path / "a")
+    cotraining.train("synco", small(iterations=1), agents, [], 0, tmp_path / "a")
     seen = Memory(runs.seed_folder(tmp_path / "a", 0) / "memory").all().filter("admitted")["problem"].to_list()
-    runs.train("synco", small(iterations=1), agents, seen, 0, tmp_path / "b")
+    cotraining.train("synco", small(iterations=1), agents, seen, 0, tmp_path / "b")
     rows = Memory(runs.seed_folder(tmp_path / "b", 0) / "memory").all()
     assert seen and not rows["admitted"].any() and rows.filter(reason="contaminated").height == len(seen)

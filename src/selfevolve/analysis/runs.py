@@ -40,9 +40,7 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
     Raises FileNotFoundError, naming the stage to run, if one is missing.
     """
     names = ordered(settings.cotraining.variants)
-    memory = {
-        name: pl.read_parquet(_need("cotraining", artifacts / "cotraining" / name / "memory.parquet")) for name in names
-    }
+    memory = {name: pl.read_parquet(_need("cotraining", artifacts / "cotraining" / name / "memory.parquet")) for name in names}
     metrics, timings = (
         {name: pl.read_csv(path, infer_schema_length=None) for name, path in paths.items()}
         for paths in (
@@ -52,9 +50,7 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
     )
     predictions = pl.read_parquet(_need("evaluation", artifacts / "evaluation" / "predictions.parquet"))
     scratch = isinstance(settings.models.base, ScratchModel)
-    models = (
-        "tiny models trained from scratch on templated arithmetic" if scratch else f"copies of {settings.models.base.path}"
-    )
+    models = "tiny models trained from scratch on templated arithmetic" if scratch else f"copies of {settings.models.base.path}"
     weights = _weights(artifacts / "synthesis" / "reasoner")
     bootstrap = json.loads(_need("synthesis", artifacts / "synthesis" / "bootstrap.json").read_text())
     facts = {
@@ -86,9 +82,7 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
 
 def _need(stage: str, path: Path) -> Path:
     if not path.is_file():
-        raise FileNotFoundError(
-            f"{path} is missing: run the stage that writes it ({stage}), `dvc repro` runs them in order"
-        )
+        raise FileNotFoundError(f"{path} is missing: run the stage that writes it ({stage}), `dvc repro` runs them in order")
     return path
 
 
@@ -103,4 +97,3 @@ def _weights(folder: Path) -> int | None:
     with safe_open(path, framework="numpy") as file:
         shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118
     return sum(math.prod(shape) for shape in shapes)
-

@@ -150,8 +150,7 @@ _FUNCTIONS = {
     "ceil": _step("ceil"),
     "binom": _binom,
     **{
-        f"arc{name}": _bounded(f"a{name}", 10**300)
-        for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]
+        f"arc{name}": _bounded(f"a{name}", 10**300) for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]
     },
 }
 

@@ -150,7 +150,7 @@ def _trim(clause: str) -> tuple[str, str | None]:
     """The answer at the head of the clause that follows a phrase; if it is words, also the number they hold."""
     clause = clause.rstrip(" \t,;:*")
     if clause[-1:] in ("!", "?", ".") and len(clause) > 1:
-        clause = clause[:-1].rstrip()
+        clause = clause[:-1].rstrip(' \t*_`"')
     if is_mathematical(clause):
         return clause, None
     formula = _MATH.match(clause)
@@ -180,12 +180,7 @@ def _bare(text: str) -> str | None:
 
 
 def _is_few_words(line: str) -> bool:
-    return (
-        len(line) <= _BARE
-        and len(line.split()) <= _FEW_WORDS
-        and not _COPULA.search(line)
-        and isinstance(read(line), Text)
-    )
+    return len(line) <= _BARE and len(line.split()) <= _FEW_WORDS and not _COPULA.search(line) and isinstance(read(line), Text)
 
 
 def _last_number(text: str) -> str | None:

@@ -135,18 +135,6 @@ class Opaque:
 
 
 Answer = (
-    Number
-    | Expression
-    | Quantity
-    | Based
-    | Ratio
-    | Region
-    | Tuple
-    | Collection
-    | Matrix
-    | Assignment
-    | Relation
-    | Text
-    | Opaque
+    Number | Expression | Quantity | Based | Ratio | Region | Tuple | Collection | Matrix | Assignment | Relation | Text | Opaque
 )
 Read = Callable[[str], Answer | None]  # how the reader of a part of an answer is handed to the reader of the whole

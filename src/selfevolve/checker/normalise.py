@@ -197,9 +197,7 @@ _WRAPPED = re.compile(
 )
 _NUMBER_STARTS = frozenset("0123456789.-$" + DOLLAR)
 _UNIT_LETTERS = frozenset("msghLlNJWVAK")
-_COMPOUND_UNIT = re.compile(
-    r"[A-Za-z]+(?:\^\{?-?[0-9]\}?)?(?:[/* ][A-Za-z]+(?:\^\{?-?[0-9]\}?)?)+|[A-Za-z]{1,3}\^\{?[0-9]\}?"
-)
+_COMPOUND_UNIT = re.compile(r"[A-Za-z]+(?:\^\{?-?[0-9]\}?)?(?:[/* ][A-Za-z]+(?:\^\{?-?[0-9]\}?)?)+|[A-Za-z]{1,3}\^\{?[0-9]\}?")
 _LETTERS = re.compile(r"[A-Za-z]{2}")
 
 

@@ -25,6 +25,7 @@ from selfevolve.checker.literals import integer, read_number
 from selfevolve.checker.normalise import CONTROL, WORD_CLOSE, WORD_OPEN, clean, strip_shell
 from selfevolve.checker.quantities import MATH_WORDS, read_quantity
 from selfevolve.checker.scalars import read_scalar
+from selfevolve.checker.tokens import FUNCTIONS, GREEK
 
 MAX_CHARACTERS = 4_000  # of an answer that is not a plain number
 _MAX_NUMBER = 2_000_000
@@ -140,9 +141,7 @@ def _choice(text: str, read: Read) -> Answer | None:
 
 _PLAIN_WORDS = re.compile(r"[A-Za-z][A-Za-z.'\" -]*")
 _ORDINAL = re.compile(r"(?:the )?(\d{1,9})\s*\^?\s*\{?\s*(?:st|nd|rd|th)\b\s*\}?(.*)", re.IGNORECASE)
-_NAMED = re.compile(
-    r"(?!(?:pi|sin|cos|tan|log|exp)\b)[A-Za-z]{3,}(?:[\s'.,-]+[A-Za-z0-9]+)*[\s#]+\d+[a-z]{0,2}"
-)  # Vendor 2
+_NAMED = re.compile(r"(?!(?:pi|sin|cos|tan|log|exp)\b)[A-Za-z]{3,}(?:[\s'.,-]+[A-Za-z0-9]+)*[\s#]+\d+[a-z]{0,2}")  # Vendor 2
 
 
 def _words(text: str, read: Read) -> Answer | None:
@@ -233,11 +232,47 @@ def _ratio(text: str, read: Read) -> Answer | None:
     return Ratio(values, clock)
 
 
+# Commands of our own grammar: a text with no other is not left to Math-Verify's parser, it is malformed.
+_OWN = (
+    frozenset(FUNCTIONS)
+    | GREEK
+    | frozenset(
+        [
+            "frac",
+            "sqrt",
+            "binom",
+            "pi",
+            "infty",
+            "pm",
+            "mp",
+            "le",
+            "ge",
+            "ldots",
+            "lfloor",
+            "rfloor",
+            "lceil",
+            "rceil",
+            "overline",
+            "dot",
+            "ddot",
+            "hat",
+            "bar",
+            "tilde",
+            "vec",
+            "angle",
+        ]
+    )
+)
+_COMMAND = re.compile(r"\\([A-Za-z]{2,})")
+_OPERATOR = re.compile(r"\\frac\s*\{\s*d[\s}^]")
+
+
 def _last_resort(text: str) -> Answer | None:
     """Mathematics that our grammar does not cover, words, or nothing."""
-    if re.search(r"\\[A-Za-z]{2,}", text) and not re.fullmatch(r"[^\\]*\\ldots\s*", text):
+    commands = _COMMAND.findall(text)
+    if any(command not in _OWN for command in commands) or _OPERATOR.search(text):
         return Opaque(text.replace(WORD_OPEN, "\\text{").replace(WORD_CLOSE, "}"))
-    if re.search(r"[A-Za-z]", text):
+    if not commands and re.search(r"[A-Za-z]", text):
         return _text(text)
     return None
 

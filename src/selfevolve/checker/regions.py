@@ -114,8 +114,4 @@ def _join(a: Piece, b: Piece, decide) -> Piece:
     order = _order(a.high, b.high, decide)
     if order == 0:
         return Piece(a.low, a.high, a.low_closed, a.high_closed or b.high_closed)
-    return (
-        Piece(a.low, a.high, a.low_closed, a.high_closed)
-        if order > 0
-        else Piece(a.low, b.high, a.low_closed, b.high_closed)
-    )
+    return Piece(a.low, a.high, a.low_closed, a.high_closed) if order > 0 else Piece(a.low, b.high, a.low_closed, b.high_closed)

@@ -158,13 +158,16 @@ def _inequality(sides: list[str], signs: list[str]) -> Answer | None:
         region = _solved(next(iter(names)), trees, signs)
         if region is not None:
             return region
-    if len(sides) > 2:
-        return None
-    left, right, sign = trees[0], trees[1], signs[0]
+    chain = [_relation(*pair, sign) for *pair, sign in zip(trees, trees[1:], signs, strict=False)]
+    return chain[0] if len(chain) == 1 else Collection(tuple(chain), False)
+
+
+def _relation(left: tuple, right: tuple, sign: str) -> Relation:
     if sign in (">", "\\ge"):
         left, right, sign = right, left, _MIRROR[sign]
-    operator = {"<": "<", "\\le": "<=", "\\ne": "!="}[sign]
-    return Relation(operator, ("+", (left, ("-", right))), names, None)
+    operator = {"<": "<", "\\le": "<=", "\\ne": "!=", "=": "="}[sign]
+    difference = ("+", (left, ("-", right)))
+    return Relation(operator, difference, frozenset(names_of(difference)), None)
 
 
 def _solved(name: str, trees: list[tuple], signs: list[str]) -> Answer | None:

@@ -21,10 +21,7 @@ _FUNCTIONS = {
         name: getattr(sympy, name)
         for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "exp", "log", "floor"]
     },
-    **{
-        f"arc{name}": getattr(sympy, f"a{name}")
-        for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]
-    },
+    **{f"arc{name}": getattr(sympy, f"a{name}") for name in ["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"]},
     "ln": sympy.log,
     "lg": lambda value: sympy.log(value, 10),
     "sqrt": sympy.sqrt,

@@ -145,9 +145,7 @@ def _listen(selector: selectors.BaseSelector, busy: dict, starting: dict, outcom
             if not message:
                 _replace(selector, worker, starting)
         else:
-            raise WorkerError(
-                "a checker worker ended while starting: run `python -m selfevolve.checker.worker` to see why"
-            )
+            raise WorkerError("a checker worker ended while starting: run `python -m selfevolve.checker.worker` to see why")
     now = time.monotonic()
     for worker, (at, limit) in list(busy.items()):
         if now >= limit:

@@ -8,19 +8,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from selfevolve.models.settings import Sampling
+
 Message = dict[str, str]
-
-
-class Sampling(BaseModel):
-    """How to sample a completion."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    temperature: float = Field(ge=0, le=5, description="0 is greedy decoding")
-    top_p: float = Field(gt=0, le=1, description="nucleus; 1 switches it off")
-    max_new_tokens: int = Field(ge=1, description="tokens; a completion that reaches it is cut")
 
 
 class Completion(NamedTuple):
@@ -71,9 +63,7 @@ def generate(
         arguments |= {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": 0}
     for start in range(0, len(order), batch_size):
         chosen = order[start : start + batch_size]
-        batch = tokenizer.pad(
-            {"input_ids": [list(prompts[i]) for i in chosen]}, padding_side="left", return_tensors="pt"
-        )
+        batch = tokenizer.pad({"input_ids": [list(prompts[i]) for i in chosen]}, padding_side="left", return_tensors="pt")
         width = batch["input_ids"].shape[1]
         output = model.generate(
             input_ids=batch["input_ids"].to(model.device),

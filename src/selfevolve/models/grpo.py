@@ -31,7 +31,6 @@ import math
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import torch
 from datasets import Dataset
@@ -42,6 +41,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from selfevolve.models.advantages import group_advantages
 from selfevolve.models.rows import Row, collate, micro_batches
+from selfevolve.models.settings import OptimParams
 
 __all__ = ["GroupRelativeTrainer", "OptimParams", "Row", "StepMetrics", "group_advantages", "open_trainer"]
 
@@ -50,21 +50,6 @@ OPTIMIZER_FILE = "optimizer.pt"
 STATE_FILE = "trainer.json"  # written last and removed first, so that a folder holding it is complete
 
 LOGITS_AT_ONCE = 2**24  # logits of one micro-batch up to which they are kept whole: 64 MiB in float32
-
-
-class OptimParams(BaseModel):
-    """How one policy is updated. The defaults are the paper's (C.3) or, where it is silent, AdamW's and TRL's."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    learning_rate: float = Field(1e-6, gt=0, description="AdamW step size after warm-up, constant (C.3)")
-    warmup_steps: int = Field(10, ge=0, description="steps of linear warm-up from 0 (C.3)")
-    weight_decay: float = Field(0.1, ge=0, description="decoupled, on matrices only: not on norms and biases (C.3)")
-    adam_beta1: float = Field(0.9, ge=0, lt=1, description="decay of the mean gradient, per step")
-    adam_beta2: float = Field(0.999, ge=0, lt=1, description="decay of the mean squared gradient, per step")
-    max_grad_norm: float = Field(1.0, ge=0, description="clip the global L2 norm of the gradient to this; 0 = never")
-    micro_batch_size: int = Field(8, ge=1, description="rows per forward pass and process, at most; changes no result")
-    loss_type: Literal["dapo", "grpo"] = Field("dapo", description="token mean over the batch, or mean of row means")
 
 
 class StepMetrics(BaseModel):
@@ -168,9 +153,7 @@ class GroupRelativeTrainer(GRPOTrainer):
         """
         folder = Path(folder)
         if not (folder / STATE_FILE).is_file():
-            raise FileNotFoundError(
-                f"no {STATE_FILE} in {folder}: not a complete checkpoint; resume from an earlier one"
-            )
+            raise FileNotFoundError(f"no {STATE_FILE} in {folder}: not a complete checkpoint; resume from an earlier one")
         saved = json.loads((folder / STATE_FILE).read_text())
         if saved["settings"] != self._settings():
             raise ValueError(

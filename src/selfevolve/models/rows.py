@@ -58,10 +58,7 @@ def micro_batches(rows: Sequence[Row], world: int, size: int) -> list[list[list[
     ordered += [idle] * (slots * world - len(rows))
     count = math.ceil(slots / size)
     bounds = [i * slots // count for i in range(count + 1)]
-    return [
-        [ordered[rank::world][start:end] for rank in range(world)]
-        for start, end in zip(bounds, bounds[1:], strict=False)
-    ]
+    return [[ordered[rank::world][start:end] for rank in range(world)] for start, end in zip(bounds, bounds[1:], strict=False)]
 
 
 def collate(rows: Sequence[Row], pad_id: int) -> dict[str, torch.Tensor]:
@@ -84,8 +81,7 @@ def collate(rows: Sequence[Row], pad_id: int) -> dict[str, torch.Tensor]:
 
     tails = [row.prompt_ids[split:] + row.completion_ids for row in rows]
     policy = [
-        (0,) * (len(row.prompt_ids) - split) + ((1,) * len(row.completion_ids) if row.mask is None else row.mask)
-        for row in rows
+        (0,) * (len(row.prompt_ids) - split) + ((1,) * len(row.completion_ids) if row.mask is None else row.mask) for row in rows
     ]
     return {
         "prompt_ids": torch.tensor([row.prompt_ids[:split] for row in rows]),

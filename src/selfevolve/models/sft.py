@@ -9,34 +9,21 @@ import shutil
 import statistics
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from datasets import Dataset
-from pydantic import BaseModel, ConfigDict, Field
 from torch.optim.lr_scheduler import LambdaLR
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, TrainerCallback
 from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import get_last_checkpoint
 from trl import SFTConfig, SFTTrainer
 
+from selfevolve.models.settings import SftParams
+
 IGNORED = -100
 LOSSES = 50
 """A stage's losses are returned as about this many means over equal stretches of steps."""
-
-
-class SftParams(BaseModel):
-    """Optimisation of a supervised stage."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    steps: int = Field(ge=0, description="optimizer steps; 0 skips the stage and uses the base model as it is")
-    batch_size: int = Field(ge=1, description="rows per step")
-    micro_batch_size: int = Field(ge=1, description="rows per forward pass")
-    optimizer: Literal["adamw", "muon"] = Field(description="muon: Muon for matrices, AdamW for the rest")
-    learning_rate: float = Field(gt=0, lt=1, description="peak; constant after warm-up, linear decay over the last 60%")
-    warmup_steps: int = Field(ge=0, description="steps")
-    drills: bool = Field(description="mix in bare equations, with loss on their results")
-    checkpoint_every: int = Field(ge=1, description="steps between resumable checkpoints")
 
 
 class Example(NamedTuple):

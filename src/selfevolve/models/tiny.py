@@ -6,9 +6,10 @@ Deviation from the paper (C.3 starts from Qwen3-8B/4B): architecture and code pa
 from collections.abc import Iterable
 
 import torch
-from pydantic import BaseModel, ConfigDict, Field
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from selfevolve.models.settings import TinyConfig
 
 # A turn is `<role>content`; the assistant's ends with <eos>. The role tokens double as the separators of the prompt.
 CHAT_TEMPLATE = (
@@ -23,20 +24,6 @@ _PIECES = (
     r'\{"[a-z_]+": "|", "[a-z_]+": "|"\}'
     r"|\d| ?[A-Za-z_]+ ?|[^\dA-Za-z_]+?(?=\d)|[^\dA-Za-z_]+?(?= [A-Za-z_])|[^\dA-Za-z_]+?(?=\", \"|\"\})|[^\dA-Za-z_]+"
 )
-
-
-class TinyConfig(BaseModel):
-    """Shape of a from-scratch Qwen3 model."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    hidden_size: int = Field(ge=8)
-    num_hidden_layers: int = Field(ge=1)
-    num_attention_heads: int = Field(ge=1)
-    num_key_value_heads: int = Field(ge=1)
-    head_dim: int = Field(ge=2)
-    intermediate_size: int = Field(ge=8)
-    max_position_embeddings: int = Field(ge=64, description="tokens")
-    vocab_size: int = Field(ge=64, description="tokens, an upper limit: training stops when no pair of tokens repeats")
 
 
 def build_tokenizer(corpus: Iterable[str], vocab_size: int, max_length: int) -> PreTrainedTokenizerFast:

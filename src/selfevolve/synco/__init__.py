@@ -1,1 +1,3 @@
 """SynCo: data synthesis co-training of a Synthesizer and a Reasoner."""
+
+AGENTS = ("synthesizer", "reasoner")

@@ -64,7 +64,9 @@ def verify(proposals: Sequence[Proposal], verifier: Verifier, remember: bool) ->
     return reports
 
 
-def judge(reports: Sequence[Report], prompts: Sequence[tuple[int, ...]], completions: Sequence[Completion]) -> list[Rollouts | None]:
+def judge(
+    reports: Sequence[Report], prompts: Sequence[tuple[int, ...]], completions: Sequence[Completion]
+) -> list[Rollouts | None]:
     """Check the rollouts of the admitted cards. `completions` holds K for each of `prompts`, which are one per admitted card."""
     admitted = [report for report in reports if report.admitted]
     k = len(completions) // max(1, len(prompts))

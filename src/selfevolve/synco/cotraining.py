@@ -20,16 +20,33 @@ import polars as pl
 
 from selfevolve.models.grpo import GroupRelativeTrainer, StepMetrics, open_trainer
 from selfevolve.models.policy import Policy, load
-from selfevolve.params import Profile, Variant
+from selfevolve.params import Params, Profile, Variant
+from selfevolve.progress import Progress
 from selfevolve.seeding import derive
 from selfevolve.synco.batch import Interaction, judge, reasoner_rows, record, synthesizer_rows, verify
 from selfevolve.synco.context import reasoner_messages
-from selfevolve.synco.memory import SCHEMA, Memory
+from selfevolve.synco.memory import METRICS, SCHEMA, TIMINGS, Memory
+from selfevolve.synco.runs import seed_folder
 from selfevolve.synco.sources import StaticPool, SynthesizerSource, TaskSource
 from selfevolve.synco.verifier import Report, Verifier
 
-STATE, METRICS, TIMINGS = "state.json", "metrics.csv", "timings.csv"
+STATE = "state.json"
 PHASES = ("synthesis", "verification", "rollout", "checking", "update_reasoner", "update_synthesizer")
+
+
+def train(variant: str, settings: Params, synthesis: Path, benchmark_problems: list[str], seed: int, work: Path) -> None:
+    """Train `variant` with `seed` in `work/seed-<seed>`, starting from the agents and the pool of the synthesis stage."""
+    progress = Progress(f"{variant} seed {seed}: iteration", settings.cotraining.iterations)
+    run(
+        settings.cotraining.variants[variant],
+        settings,
+        synthesis,
+        pl.read_parquet(synthesis / "pool.parquet")["text"].to_list(),
+        benchmark_problems,
+        seed,
+        seed_folder(work, seed),
+        progress.update,
+    )
 
 
 def run(
@@ -111,9 +128,7 @@ def completed(folder: Path) -> int:
     return json.loads(path.read_text())["iteration"] if path.is_file() else 0
 
 
-def _open_trainer(
-    name: str, policy: Policy, profile: Profile, seed: int, folder: Path, done: int
-) -> GroupRelativeTrainer:
+def _open_trainer(name: str, policy: Policy, profile: Profile, seed: int, folder: Path, done: int) -> GroupRelativeTrainer:
     settings = profile.cotraining
     sampling = settings.reasoner_sampling if name == "reasoner" else settings.synthesizer_sampling
     return open_trainer(

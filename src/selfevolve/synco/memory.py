@@ -11,6 +11,8 @@ import polars as pl
 
 from selfevolve.cards import FIELDS
 
+METRICS, TIMINGS = "metrics.csv", "timings.csv"
+"""Files of a run beside its memory: one row per iteration each, see `cotraining`."""
 SIGNALS = (
     "completeness",
     "validity",

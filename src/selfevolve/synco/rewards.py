@@ -60,10 +60,7 @@ def synthesizer_reward(
         return REJECTED + bonus
     if not non_empty:
         raise ValueError("an empty output cannot have been admitted: check how `non_empty` is computed")
-    return (
-        gate(_unit(quality, "quality")) * gate(_unit(reliability, "reliability")) * teachability(_unit(mu, "mu"))
-        + bonus
-    )
+    return gate(_unit(quality, "quality")) * gate(_unit(reliability, "reliability")) * teachability(_unit(mu, "mu")) + bonus
 
 
 def reasoner_reward(verdict: Judged) -> float:

@@ -1,35 +1,17 @@
-"""A variant's runs, one per seed: train one, gather what all of them left, write the stage's outputs."""
+"""A variant's runs, one per seed: gather what they left and write the stage's outputs."""
 
 import shutil
 from pathlib import Path
 
 import polars as pl
 
-from selfevolve.params import Params
 from selfevolve.paths import ARTIFACTS
-from selfevolve.progress import Progress
-from selfevolve.synco import cotraining
-from selfevolve.synco.memory import Memory
-from selfevolve.synco.synthesis import AGENTS
+from selfevolve.synco import AGENTS
+from selfevolve.synco.memory import METRICS, TIMINGS, Memory
 
 
 def seed_folder(folder: Path, seed: int) -> Path:
     return folder / f"seed-{seed}"
-
-
-def train(variant: str, settings: Params, synthesis: Path, benchmark_problems: list[str], seed: int, work: Path) -> None:
-    """Train `variant` with `seed` in `work/seed-<seed>`, starting from the agents and the pool of the synthesis stage."""
-    progress = Progress(f"{variant} seed {seed}: iteration", settings.cotraining.iterations)
-    cotraining.run(
-        settings.cotraining.variants[variant],
-        settings,
-        synthesis,
-        pl.read_parquet(synthesis / "pool.parquet")["text"].to_list(),
-        benchmark_problems,
-        seed,
-        seed_folder(work, seed),
-        progress.update,
-    )
 
 
 def collect(seeds: tuple[int, ...], work: Path) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -38,7 +20,7 @@ def collect(seeds: tuple[int, ...], work: Path) -> tuple[pl.DataFrame, pl.DataFr
     memory = pl.concat([Memory(folder / "memory").all() for folder in folders])
     metrics, timings = (
         pl.concat([pl.read_csv(folder / name, infer_schema_length=None) for folder in folders], how="vertical_relaxed")
-        for name in (cotraining.METRICS, cotraining.TIMINGS)
+        for name in (METRICS, TIMINGS)
     )
     return memory, metrics, timings
 

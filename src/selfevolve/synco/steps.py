@@ -72,9 +72,7 @@ _ACTING_BEFORE = """half third quarter fourth fifth twice double triple thrice t
 ln sin cos tan mod choose gcd lcm max min percent dozen hundred thousand million billion than divided multiplied"""
 _ACTING_AFTER = """mod dozen dozens hundred thousand million billion remainder r rem percent squared cubed times plus
 minus divided multiplied choose of or cent cents st nd rd th"""
-_NEUTRAL_LATEX = (
-    r"\Rightarrow \implies \to \rightarrow \therefore \because \approx \ne \neq \le \leq \ge \geq \lt \gt \iff"
-)
+_NEUTRAL_LATEX = r"\Rightarrow \implies \to \rightarrow \therefore \because \approx \ne \neq \le \leq \ge \geq \lt \gt \iff"
 _WORDS_BEFORE = frozenset(_ACTING_BEFORE.split())  # words that act on the number after them
 _WORDS_AFTER = frozenset(_ACTING_AFTER.split())  # words that act on the number before them
 _RELATIONS = frozenset(_NEUTRAL_LATEX.split())  # words that end an expression and leave its numbers alone

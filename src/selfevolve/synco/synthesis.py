@@ -4,7 +4,6 @@ Both agents start as independently parameterised copies of one base. A base that
 is used as it is; otherwise each copy is bootstrapped on its own corpus, see `bootstrap`.
 """
 
-import json
 from pathlib import Path
 
 import polars as pl
@@ -28,7 +27,6 @@ from selfevolve.synco.bootstrap import (
 from selfevolve.synco.context import Context, synthesizer_messages
 from selfevolve.synco.verifier import Verifier
 
-AGENTS = ("synthesizer", "reasoner")
 PROBE = 256
 """Cards proposed per round while the pool is filled; the first round also measures the Synthesizer."""
 
@@ -48,9 +46,7 @@ def build_agent(name: str, profile: Profile, corpora: Path, folder: Path, work: 
     seed = derive(settings.seed, "bootstrap", name)
     if isinstance(models.base, ScratchModel):
         shape = models.base.shape
-        tokenizer = build_tokenizer(
-            tokenizer_corpus(corpora, models.prompts), shape.vocab_size, shape.max_position_embeddings
-        )
+        tokenizer = build_tokenizer(tokenizer_corpus(corpora, models.prompts), shape.vocab_size, shape.max_position_embeddings)
         model = build_model(shape, tokenizer, seed)
         policy = Policy(model, tokenizer, models.dtype, models.generation_batch)
     else:
@@ -99,23 +95,3 @@ def propose_cards(profile: Profile, synthesizer: Path, benchmark_problems: list[
         progress.update(min(admitted, settings.pool_size), f"{len(rows)} proposed")
     floats = {"quality": pl.Float64, "reliability": pl.Float64, "true_key": pl.Boolean}
     return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=floats)
-
-
-def pool(candidates: pl.DataFrame, size: int) -> pl.DataFrame:
-    """The static pool: the first `size` admitted candidates."""
-    return candidates.filter("admitted").head(size)
-
-
-def quality_of(candidates: pl.DataFrame) -> dict[str, float | int | None]:
-    """What the bootstrapped Synthesizer writes, as rates over all candidates (`true_key_rate`: over the admitted ones)."""
-    return {
-        "candidates": candidates.height,
-        "schema_valid_rate": candidates["problem"].is_not_null().mean(),
-        "acceptance_rate": candidates["admitted"].mean(),
-        "true_key_rate": candidates["true_key"].mean(),
-    }
-
-
-def write_summary(path: Path, candidates: pl.DataFrame, losses: dict[str, list[float]]) -> None:
-    """`bootstrap.json`: `quality_of` the candidates and the bootstrap losses of each agent."""
-    path.write_text(json.dumps({**quality_of(candidates), "losses": losses}, indent=1) + "\n", encoding="utf-8")

@@ -18,12 +18,8 @@ _PLACEHOLDER = re.compile(
     r"|[<\[{]\s*(?:insert|your|the|a|an|problem|solution|answer|text|string)\b[a-z _-]{0,40}[>\]}]",
     re.IGNORECASE | re.DOTALL,
 )
-_BLANKS = re.compile(
-    r"[<\[]\s*(?:insert|your|fill)\b[a-z _-]{1,40}[>\]]|lorem ipsum|\bTODO\b|\byour (?:problem|text) here", re.I
-)
-_CUT_PROBLEM = re.compile(
-    r"(?:[,(\[{+*/<-]|\b(?:and|or|the|an|of|is|are|to|with|if|that|than|has|have))$", re.IGNORECASE
-)
+_BLANKS = re.compile(r"[<\[]\s*(?:insert|your|fill)\b[a-z _-]{1,40}[>\]]|lorem ipsum|\bTODO\b|\byour (?:problem|text) here", re.I)
+_CUT_PROBLEM = re.compile(r"(?:[,(\[{+*/<-]|\b(?:and|or|the|an|of|is|are|to|with|if|that|than|has|have))$", re.IGNORECASE)
 _CUT_SOLUTION = re.compile(r"(?:[(\[{+*/<=-]|\b(?:and|or|the|an|of|is|are|to|with|if|that|than))$", re.IGNORECASE)
 
 
