@@ -35,4 +35,4 @@ def sleep(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    run_all(sleep, [(Path(sys.argv[1]),)] * 2, workers=2, threads=1)
+    run_all("parallel_jobs:sleep", [(Path(sys.argv[1]),)] * 2, workers=2, threads=1)

@@ -22,7 +22,7 @@ def until(condition, seconds: float) -> bool:
 
 def test_results_are_in_the_order_of_the_jobs_from_workers_with_their_thread_count():
     pauses = (1.0, 0.0, 0.3, 0.0)  # the first is done last
-    results = run_all(parallel_jobs.describe, list(enumerate(pauses)), workers=2, threads=3)
+    results = run_all("parallel_jobs:describe", list(enumerate(pauses)), workers=2, threads=3)
     assert [number for number, _, _ in results] == [0, 1, 2, 3]
     processes = {process for _, process, _ in results}
     assert len(processes) <= 2 and os.getpid() not in processes
@@ -31,12 +31,12 @@ def test_results_are_in_the_order_of_the_jobs_from_workers_with_their_thread_cou
 
 def test_an_exception_is_raised_here_and_drops_the_jobs_that_wait(tmp_path):
     with pytest.raises(LookupError, match="job 0 failed"):
-        run_all(parallel_jobs.fail_or_mark, [(number, tmp_path) for number in range(40)], workers=1, threads=1)
+        run_all("parallel_jobs:fail_or_mark", [(number, tmp_path) for number in range(40)], workers=1, threads=1)
     assert len(list(tmp_path.iterdir())) < 20
 
 
 def test_no_jobs_need_no_worker(monkeypatch):
-    assert run_all(parallel_jobs.describe, [], workers=2, threads=1) == []
+    assert run_all("parallel_jobs:describe", [], workers=2, threads=1) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent has died")

@@ -174,10 +174,10 @@ def test_the_rate_warms_up_stays_and_falls_for_every_group(make_model, tokenizer
         step(self, closure)
 
     monkeypatch.setattr(MuonWithAdamW, "step", watched)
-    train(make_model, tokenizer, tmp_path, stop=8)
+    train(make_model, tokenizer, tmp_path, stop=11)
     train(make_model, tokenizer, tmp_path)
-    scale = [1 / 3, 2 / 3, 1, 1, 1, *[(1 - i / 12) / 0.6 for i in range(5, 12)]]
-    expected = [0.01 * factor for factor in [*scale[:8], *scale[5:]]]  # the second run goes on after step 5
+    scale = [1 / 3, 2 / 3, *[1] * 7, *[(1 - i / 12) / 0.3 for i in range(9, 12)]]
+    expected = [0.01 * factor for factor in [*scale[:11], *scale[10:]]]  # the second run goes on after step 10
     assert rates == [pytest.approx([rate, rate]) for rate in expected]
 
 

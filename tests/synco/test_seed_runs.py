@@ -87,7 +87,7 @@ def test_training_starts_from_the_synthesis_stage(tmp_path, monkeypatch):
     settings, calls = params.load("tiny"), []
     pl.DataFrame({"text": ["card 1", "card 2"]}).write_parquet(tmp_path / "pool.parquet")
     monkeypatch.setattr(cotraining, "run", lambda *arguments: calls.append(arguments))
-    runs.train("static_pool", settings, tmp_path, ["held out"], 4, tmp_path / "work")
+    cotraining.train("static_pool", settings, tmp_path, ["held out"], 4, tmp_path / "work")
     (arguments,) = calls
     variant = settings.cotraining.variants["static_pool"]
     seeded = tmp_path / "work" / "seed-4"

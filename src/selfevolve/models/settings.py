@@ -39,7 +39,7 @@ class SftParams(BaseModel):
     batch_size: int = Field(ge=1, description="rows per step")
     micro_batch_size: int = Field(ge=1, description="rows per forward pass")
     optimizer: Literal["adamw", "muon"] = Field(description="muon: Muon for matrices, AdamW for the rest")
-    learning_rate: float = Field(gt=0, lt=1, description="peak; constant after warm-up, linear decay over the last 60%")
+    learning_rate: float = Field(gt=0, lt=1, description="peak; constant after warm-up, linear decay over the last 30%")
     warmup_steps: int = Field(ge=0, description="steps")
     drills: bool = Field(description="mix in bare equations, with loss on their results")
     checkpoint_every: int = Field(ge=1, description="steps between resumable checkpoints")

@@ -156,7 +156,7 @@ def fine_tune(
 
     def scale(step: int) -> float:
         progress = step / params.steps
-        decay = 1.0 if progress < 0.4 else max(0.03, (1 - progress) / 0.6)
+        decay = 1.0 if progress < 0.7 else max(0.03, (1 - progress) / 0.3)
         return min(1.0, (step + 1) / max(1, params.warmup_steps)) * decay
 
     if params.optimizer == "muon":
