@@ -91,7 +91,8 @@ def test_the_headline_numbers_have_the_promised_keys(repository):
         assert metrics["gain"][gain]["low"] <= metrics["gain"][gain]["value"] <= metrics["gain"][gain]["high"]
     assert metrics["iteration_seconds"]["synco"] > 0 and metrics["iteration_seconds"]["frozen"] > 0
     assert 0 < metrics["acceptance_rate"] < 1 and 0 < metrics["true_key_rate"] <= 1
-    assert set(metrics["gradient_bearing_rate"]) == set(VARIANTS)
+    for variant in VARIANTS:
+        assert all(0 <= metrics["gradient_bearing_rate"][variant][end] <= 1 for end in ("first", "last"))
     shown = run(repository, DVC, "metrics", "show", "--json")
     assert "gain" in shown.stdout
 
@@ -104,7 +105,7 @@ def test_a_second_repro_does_nothing(repository):
     assert time.monotonic() - started < 60  # a machine that is busy with other tests; 3 s on an idle one
 
 
-def test_no_wall_time_or_output_leaks_into_the_tracked_notebooks(repository):
+def test_tracked_notebooks_have_no_outputs_and_one_parameters_cell():
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
         assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells), path
@@ -123,7 +124,7 @@ def test_kill_9_in_the_middle_of_cotraining_then_repro_gives_the_same_bytes(repo
     )
 
     def iterations_done() -> list[int]:
-        states = (repository / ".work" / "cotraining" / "synco").glob("*/seed-*/state.json")
+        states = (repository / ".work" / "cotraining" / "synco").glob("*/*/seed-*/state.json")
         return [json.loads(path.read_text())["iteration"] for path in states]
 
     deadline = time.monotonic() + 300

@@ -118,7 +118,7 @@ def test_broken_yaml_and_a_repeated_key_are_refused(tmp_path):
 
 def test_scientific_notation_without_a_point_is_a_number(tmp_path):
     """DVC reads YAML 1.2, where 1e-6 is a number; PyYAML alone would read text."""
-    text = PARAMS.read_text().replace("learning_rate: 0.00015", "learning_rate: 1e-6")
+    text = PARAMS.read_text().replace("learning_rate: 0.0004", "learning_rate: 1e-6")
     path = tmp_path / "params.yaml"
     path.write_text(text)
     assert params.load("tiny", path).cotraining.reasoner_optim.learning_rate == 1e-6

@@ -53,11 +53,11 @@ def settings():
 @pytest.fixture(scope="module")
 def agents(settings, tmp_path_factory):
     folder = tmp_path_factory.mktemp("smol")
-    losses = synthesis.build_agent(
-        "synthesizer", settings, benchmarks.DATA / "bootstrap", folder / "synthesizer", folder / "work"
-    )
+    corpora, base = benchmarks.DATA / "bootstrap", folder / "base"
+    assert synthesis.build_base(settings, corpora, base, folder / "w") == []
+    losses = synthesis.build_agent("synthesizer", settings, base, corpora, folder / "synthesizer", folder / "work")
     assert len(losses) == 1 and 0 < losses[0] < 6  # it has seen JSON and arithmetic before
-    assert synthesis.build_agent("reasoner", settings, benchmarks.DATA / "bootstrap", folder / "reasoner", folder / "w") == []
+    assert synthesis.build_agent("reasoner", settings, base, corpora, folder / "reasoner", folder / "w") == []
     assert not (folder / "reasoner" / "model.safetensors").exists()  # the base as it is, not a copy of it
     cards = [json.dumps(dict.fromkeys(FIELDS, "count") | {"problem": p, "solution": s, "final_answer": a}) for p, s, a in CARDS]
     pl.DataFrame({"text": cards}).write_parquet(folder / "pool.parquet")

@@ -57,7 +57,8 @@ def _unseen(rng: random.Random, skill: str, level: int, held_out: set[str]) -> f
 
 
 def cards(rng: random.Random, held_out: set[str]) -> pl.DataFrame:
-    """Task cards with the context each answers; `FOLLOWED` of those whose context names a weak skill are of that skill."""
+    """Task cards with the context each answers; of those whose context names a weak skill, `FOLLOWED` (and a
+    sixth of the rest, by chance) are of that skill."""
     rows = []
     for _ in range(CARDS):
         weakness = rng.choice((None, *families.SKILLS))

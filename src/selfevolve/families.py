@@ -1,8 +1,8 @@
 """Six families of templated arithmetic problems: the world in which the `tiny` profile learns.
 
-A family writes a problem of level 1-5 (its number of arithmetic operations) in a small English of about 390 tokens, with
-operands 2-9 and values 1-99. `oracle` reads a problem of any family back and returns its true answer, which is how a report
-can say what share of admitted answer keys is really right. Nothing here is used in training rewards: the Synthesizer is paid
+A family writes a problem of level 1-5 (its number of arithmetic operations) in a small English of about 400 tokens, with start
+values up to 49, operands 2-9 and results below 200 (mostly below 100). `oracle` reads a problem of any family back and returns its
+true answer, which is how a report can say what share of admitted answer keys is really right. Nothing here is used in training rewards: the Synthesizer is paid
 by the verifier and the Reasoner's rollouts alone.
 
 This module is not from the paper (which starts from Qwen3-8B); it is what makes a from-scratch model of a few hundred thousand
@@ -148,6 +148,12 @@ def _fold(value: int, moves: list[tuple[str, str]]) -> int:
     for word, number in moves:
         value = apply(value, _WORDS[word], int(number))
     return value
+
+
+def true_key(text: str, answer: str) -> bool | None:
+    """Whether `answer` is the true answer of a problem; None if the oracle cannot read it."""
+    truth = oracle(text)
+    return None if truth is None else truth == answer
 
 
 def oracle(text: str) -> str | None:

@@ -54,15 +54,18 @@ class Models(_Section):
 class Benchmarks(_Section):
     """What held-out accuracy is measured on, and what no training task may contain (contamination)."""
 
-    names: tuple[str, ...] = Field(min_length=1)
+    names: tuple[Literal["exam", "gsm8k", "svamp", "asdiv", "gsm_hard", "math500", "aime24", "aime25", "minerva"], ...] = Field(
+        min_length=1
+    )
     folder: str | None = Field(description="local folder with <name>.jsonl files; null loads from the hub")
     limit: int | None = Field(ge=1, description="first N problems of each benchmark; null takes all")
 
 
 class Synthesis(_Section):
-    """Stage 01: tokenizer, base models, bootstrap, static pool."""
+    """Stage 01: tokenizer, base model, bootstrap, static pool."""
 
     seed: int = Field(ge=0)
+    base: SftParams
     synthesizer: SftParams
     reasoner: SftParams
     pool_size: int = Field(ge=1, description="admitted cards in the static pool")
@@ -85,7 +88,7 @@ class Variant(_Section):
 class Cotraining(_Section):
     """Stage 02: the co-training loop (3.3, C.3)."""
 
-    seeds: tuple[int, ...] = Field(min_length=1)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field(min_length=1)
     iterations: int = Field(ge=1)
     tasks: int = Field(ge=1, description="B, cards proposed per iteration")
     rollouts: int = Field(ge=2, description="K, Reasoner trajectories per admitted card")
@@ -99,7 +102,12 @@ class Cotraining(_Section):
     variants: dict[str, Variant] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _tasks_split_evenly(self) -> "Cotraining":
+    def _settings_fit_each_other(self) -> "Cotraining":
+        if len(set(self.seeds)) < len(self.seeds):
+            raise ValueError(f"seeds {list(self.seeds)} repeat one: each is a run of its own")
+        for name in ("synthesizer_sampling", "reasoner_sampling"):
+            if getattr(self, name).temperature == 0:
+                raise ValueError(f"{name}.temperature is 0: a policy that is trained on its samples needs a temperature above 0")
         if self.tasks % self.contexts:
             raise ValueError(f"tasks ({self.tasks}) must be a multiple of contexts ({self.contexts})")
         return self

@@ -5,6 +5,7 @@ installed package serves a clone, a DVC experiment's temporary copy, and a test'
 started from another folder) the root is the checkout this package was installed from.
 """
 
+import hashlib
 from pathlib import Path
 
 MARKERS = ("params.yaml", "dvc.yaml")
@@ -27,3 +28,17 @@ DATA = ROOT / "data"
 ARTIFACTS = ROOT / "artifacts"
 REPORTS = ROOT / "reports"
 WORK = ROOT / ".work"
+
+
+def keyed(folder: Path, *identity: str | Path) -> Path:
+    """A subfolder of `folder` named by a digest of `identity`: texts, and the contents of files.
+
+    What a notebook can resume from lives in one, so that half-finished work of other settings or inputs is never taken up.
+    Raises FileNotFoundError for a file that is not there.
+    """
+    digest = hashlib.sha256()
+    for part in identity:
+        if isinstance(part, Path) and not part.is_file():
+            raise FileNotFoundError(f"{part} is missing: `dvc repro` runs the stage that writes it")
+        digest.update(hashlib.sha256(part.read_bytes() if isinstance(part, Path) else part.encode()).digest())
+    return folder / digest.hexdigest()[:12]

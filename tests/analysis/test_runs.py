@@ -114,10 +114,9 @@ def test_a_missing_file_names_itself_and_the_stage_that_writes_it(settings, arti
     assert str(raised.value).startswith(f"{artifacts / name} is missing: run the stage that writes it ({stage}), ")
 
 
-def test_training_is_one_frame_of_all_variants(settings, artifacts, metrics):
-    training = load_runs(settings, artifacts).training()
-    assert training.height == sum(frame.height for frame in metrics.values())
-    assert training["variant"].unique(maintain_order=True).to_list() == list(VARIANTS)
-    assert set(training.columns) == {"variant", *metrics["synco"].columns}
-    synco = training.filter(pl.col("variant") == "synco")
-    assert synco["acceptance_rate"].to_list() == pytest.approx(metrics["synco"]["acceptance_rate"].to_list())
+def test_gradient_bearing_has_a_column_of_seed_means_per_variant(settings, artifacts, metrics):
+    frame = load_runs(settings, artifacts).gradient_bearing()
+    assert frame.columns == ["iteration", *VARIANTS]
+    assert frame["iteration"].to_list() == sorted(metrics["synco"]["iteration"].unique())
+    first = metrics["synco"].filter(pl.col("iteration") == 1)["gradient_bearing_rate"].mean()
+    assert frame["synco"][0] == pytest.approx(first)

@@ -31,6 +31,7 @@ PHASES = {
     "checking_s": "checking",
     "update_reasoner_s": "Reasoner update",
     "update_synthesizer_s": "Synthesizer update",
+    "checkpoint_s": "checkpoint",
     "other_s": "other",
 }
 _QUANTITIES = (

@@ -28,8 +28,7 @@ REST = ("other", "all others", "none")  # drawn last, in grey
 def outcomes(memory: pl.DataFrame) -> pl.DataFrame:
     """Admitted cards with a success rate, in generation order, with one boolean column per name in ``SHARES``.
 
-    ``memory`` follows artifacts/cotraining/<variant>/memory.parquet. Cards whose reference the checker could not read
-    have no success rate and are left out.
+    ``memory`` follows artifacts/cotraining/<variant>/memory.parquet.
     """
     rate = pl.col("success_rate")
     unequal = pl.col("gradient_bearing").fill_null(False)

@@ -28,10 +28,12 @@ class Run(NamedTuple):
     """Weights of one agent, None if its folder only points to a base model."""
     provenance: pl.DataFrame
 
-    def training(self) -> pl.DataFrame:
-        """The metrics of all variants in one frame, with a `variant` column (for `dvc plots`)."""
-        frames = [frame.with_columns(pl.lit(name).alias("variant")) for name, frame in self.metrics.items()]
-        return pl.concat(frames, how="diagonal_relaxed")
+    def gradient_bearing(self) -> pl.DataFrame:
+        """The gradient-bearing rate of every iteration, mean over seeds, one column per variant (for `dvc plots`)."""
+        frames = [
+            frame.group_by("iteration").agg(pl.mean("gradient_bearing_rate").alias(name)) for name, frame in self.metrics.items()
+        ]
+        return pl.concat(frames, how="align").sort("iteration")
 
 
 def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
@@ -50,7 +52,11 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
     )
     predictions = pl.read_parquet(_need("evaluation", artifacts / "evaluation" / "predictions.parquet"))
     scratch = isinstance(settings.models.base, ScratchModel)
-    models = "tiny models trained from scratch on templated arithmetic" if scratch else f"copies of {settings.models.base.path}"
+    models = (
+        "tiny models trained from scratch on templated arithmetic"
+        if scratch
+        else f"copies of {settings.models.base.path} (the Synthesizer after {settings.synthesis.synthesizer.steps} bootstrap steps)"
+    )
     weights = _weights(artifacts / "synthesis" / "reasoner")
     bootstrap = json.loads(_need("synthesis", artifacts / "synthesis" / "bootstrap.json").read_text())
     facts = {

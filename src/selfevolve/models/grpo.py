@@ -40,6 +40,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
 from trl import GRPOConfig, GRPOTrainer
 
 from selfevolve.models.advantages import group_advantages
+from selfevolve.models.device import device
 from selfevolve.models.rows import Row, collate, micro_batches
 from selfevolve.models.settings import OptimParams
 
@@ -263,7 +264,7 @@ def open_trainer(
         num_generations=2,  # TRL's least; groups are formed by the caller
         beta=0.0,
         bf16=bf16,
-        use_cpu=not torch.accelerator.is_available(),  # bfloat16 on a CPU needs it said
+        use_cpu=device() == "cpu",  # bfloat16 on a CPU needs it said
         gradient_checkpointing=False,
         use_cache=True,  # Trainer would switch the cache off for generation too; the loss never uses it
         ddp_find_unused_parameters=False,
@@ -272,6 +273,7 @@ def open_trainer(
         logging_strategy="no",
         disable_tqdm=True,
     )
+    args._n_gpu = min(1, args.n_gpu)  # one process drives one GPU; several are for torchrun, not for DataParallel
     trainer = GroupRelativeTrainer(model, tokenizer, args)
     if resume_from is not None:
         trainer.load(resume_from)

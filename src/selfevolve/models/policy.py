@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
+from selfevolve.models.device import device
 from selfevolve.models.generation import Completion, Message, Sampling, encode_chats, generate
 from selfevolve.paths import ROOT
 
@@ -28,7 +29,7 @@ class Policy:
         self.tokenizer = tokenizer
         self.batch_size = batch_size
         self.bf16 = dtype == "bfloat16"
-        if self.bf16 and not torch.cuda.is_available() and torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2"):
+        if self.bf16 and device() == "cpu" and torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2"):
             warnings.warn(
                 "this CPU has no bfloat16 arithmetic and emulates it about ten times slower than float32: "
                 "set models.dtype to float32 in params.yaml",
@@ -74,7 +75,7 @@ def load(folder: Path | str, dtype: str, batch_size: int) -> Policy:
     Raises ModelError if it is neither here nor to be had from the hub.
     """
     source = str(folder)
-    if (pointer := Path(source) / POINTER).is_file():
+    while (pointer := Path(source) / POINTER).is_file():
         source = json.loads(pointer.read_text(encoding="utf-8"))["path"]
     if (ROOT / source).is_dir():  # paths in params.yaml are relative to the repository
         source = str(ROOT / source)
@@ -94,5 +95,5 @@ def load(folder: Path | str, dtype: str, batch_size: int) -> Policy:
     model.generation_config = type(model.generation_config)(
         pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id, bos_token_id=model.config.bos_token_id
     )
-    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device())
     return Policy(model, tokenizer, dtype, batch_size)

@@ -3,9 +3,9 @@
 Apart from the modules that use them, so that reading the parameters does not import torch.
 """
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 
 class TinyConfig(BaseModel):
@@ -20,6 +20,14 @@ class TinyConfig(BaseModel):
     intermediate_size: int = Field(ge=8)
     max_position_embeddings: int = Field(ge=64, description="tokens")
     vocab_size: int = Field(ge=64, description="tokens, an upper limit: training stops when no pair of tokens repeats")
+
+    @model_validator(mode="after")
+    def _heads_share_evenly(self) -> Self:
+        if self.num_attention_heads % self.num_key_value_heads:
+            raise ValueError(
+                f"num_attention_heads {self.num_attention_heads} is no multiple of num_key_value_heads {self.num_key_value_heads}"
+            )
+        return self
 
 
 class Sampling(BaseModel):
@@ -36,13 +44,19 @@ class SftParams(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     steps: int = Field(ge=0, description="optimizer steps; 0 skips the stage and uses the base model as it is")
-    batch_size: int = Field(ge=1, description="rows per step")
+    batch_size: int = Field(ge=1, description="rows per step, a multiple of micro_batch_size")
     micro_batch_size: int = Field(ge=1, description="rows per forward pass")
     optimizer: Literal["adamw", "muon"] = Field(description="muon: Muon for matrices, AdamW for the rest")
     learning_rate: float = Field(gt=0, lt=1, description="peak; constant after warm-up, linear decay over the last 30%")
     warmup_steps: int = Field(ge=0, description="steps")
     drills: bool = Field(description="mix in bare equations, with loss on their results")
     checkpoint_every: int = Field(ge=1, description="steps between resumable checkpoints")
+
+    @model_validator(mode="after")
+    def _whole_micro_batches(self) -> Self:
+        if self.batch_size % self.micro_batch_size:
+            raise ValueError(f"batch_size {self.batch_size} is no multiple of micro_batch_size {self.micro_batch_size}")
+        return self
 
 
 class OptimParams(BaseModel):

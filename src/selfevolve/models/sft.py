@@ -19,6 +19,7 @@ from transformers.trainer import TRAINER_STATE_NAME
 from transformers.trainer_utils import get_last_checkpoint
 from trl import SFTConfig, SFTTrainer
 
+from selfevolve.models.device import device
 from selfevolve.models.settings import SftParams
 
 IGNORED = -100
@@ -125,8 +126,6 @@ def fine_tune(
     """
     if len(examples) != params.steps * params.batch_size:
         raise ValueError(f"{len(examples)} examples for {params.steps} steps of {params.batch_size} rows")
-    if params.batch_size % params.micro_batch_size:
-        raise ValueError(f"batch_size {params.batch_size} is no multiple of micro_batch_size {params.micro_batch_size}")
     if not params.steps:
         return []
     config = SFTConfig(
@@ -141,7 +140,7 @@ def fine_tune(
         max_length=None,
         gradient_checkpointing=False,
         bf16=bf16,
-        use_cpu=not torch.cuda.is_available(),
+        use_cpu=device() == "cpu",
         save_strategy="steps",
         save_steps=params.checkpoint_every,
         save_total_limit=1,
@@ -164,6 +163,7 @@ def fine_tune(
     else:
         optimizer = torch.optim.AdamW(model.parameters(), lr=params.learning_rate, betas=(0.9, 0.98), weight_decay=0.01)
     rows = Dataset.from_dict({"input_ids": [e.input_ids for e in examples], "labels": [e.labels for e in examples]})
+    config._n_gpu = min(1, config.n_gpu)  # several GPUs would silently multiply the batch
     trainer = _Trainer(
         model=model,
         args=config,

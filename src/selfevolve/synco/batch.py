@@ -130,7 +130,6 @@ def record(seed: int, iteration: int, slot: int, item: Interaction) -> dict:
     if card and proposal.weakness:
         row["alignment"] = float(row["skill"] == proposal.weakness)
     if rollouts:
-        truth = families.oracle(card.problem)
         row |= {
             "rollouts": [completion.text for completion in rollouts.completions],
             "answers": [verdict.answer for verdict in rollouts.verdicts],
@@ -139,6 +138,6 @@ def record(seed: int, iteration: int, slot: int, item: Interaction) -> dict:
             "success_rate": rollouts.success_rate,
             "teachability": teachability(rollouts.success_rate),
             "gradient_bearing": rollouts.gradient_bearing,
-            "true_key": None if truth is None else truth == card.final_answer,
+            "true_key": families.true_key(card.problem, card.final_answer),
         }
     return row

@@ -1,8 +1,9 @@
 """Bootstrap: both agents learn the wire format and some arithmetic from frozen corpora before co-training starts.
 
-Not in the paper, which initialises both agents as copies of an instruction-tuned Qwen3 (C.3); profiles with such models set the
-steps to 0. The Synthesizer learns contexts -> task cards, the Reasoner problems -> solutions; both first drill bare equations, with
-loss on the results only: mixed with text from the start, arithmetic took three times as many steps to form.
+Not in the paper, which initialises both agents as copies of an instruction-tuned Qwen3 (C.3); a profile with such a model sets the
+steps to 0. A from-scratch base learns to solve problems, worked in full. Its copy that becomes the Synthesizer then learns contexts ->
+task cards, the other learns the Reasoner's corpus, which leaves it room to improve. Bare equations, with loss on the results only, come
+first and alone: mixed with text from the start, arithmetic took three times as many steps to form.
 """
 
 import json
@@ -19,7 +20,7 @@ from selfevolve.models.generation import Message, encode_chats
 from selfevolve.models.sft import IGNORED, Example, SftParams
 from selfevolve.synco.context import Context, reasoner_messages, synthesizer_messages
 
-DRILL_SHARE_EARLY, DRILL_SHARE_LATE, EARLY = 1.0, 0.1, 0.16
+DRILL_SHARE_EARLY, DRILL_SHARE_LATE, EARLY = 1.0, 0.1, 0.25
 BUCKET = 8
 """Batches sorted by length together, so that little is spent on padding."""
 CONTEXT_COLUMNS = ("success_rate", "weakness", "least_covered", "acceptance_rate")

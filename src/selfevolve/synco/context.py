@@ -5,7 +5,9 @@ candidates were rejected lately and why. All three are computed from the memory'
 
 Deviations: the paper does not say how the reports are worded. Here a *skill* is a card's `target_reasoning_style`, and the
 weakness named is the skill whose recent success rate is nearest to one half, where a group-relative update learns most. An iteration
-may use several contexts that name different skills (the paper: one); cards that share one form a Synthesizer group.
+may use several contexts that name different skills (the paper: one); cards that share one form a Synthesizer group. The least covered
+skill is one seen in the recent window, so a skill that has died out is not named. The `compact` prompts of the `tiny` profile tell the
+Synthesizer the two named skills and bands of success and acceptance only, and the Reasoner the bare problem.
 """
 
 import re

@@ -31,7 +31,7 @@ from selfevolve.synco.sources import StaticPool, SynthesizerSource, TaskSource
 from selfevolve.synco.verifier import Report, Verifier
 
 STATE = "state.json"
-PHASES = ("synthesis", "verification", "rollout", "checking", "update_reasoner", "update_synthesizer")
+PHASES = ("synthesis", "verification", "rollout", "checking", "update_reasoner", "update_synthesizer", "checkpoint")
 
 
 def train(variant: str, settings: Params, synthesis: Path, benchmark_problems: list[str], seed: int, work: Path) -> None:
@@ -80,8 +80,7 @@ def run(
     source = _source(variant, profile, policies, pool, seed)
     memory = Memory(folder / "memory")
     memory.forget_after(done)
-    _truncate(folder / METRICS, done)
-    _truncate(folder / TIMINGS, done)
+    metrics, timings = _Table(folder / METRICS, done), _Table(folder / TIMINGS, done)
     verifier = Verifier(profile.verifier, benchmark_problems)
     remember = variant.source == "synthesizer"  # a pool repeats itself by design
     if remember:
@@ -110,16 +109,19 @@ def run(
         if variant.train_synthesizer:
             steps["synthesizer"] = trainers["synthesizer"].step(synthesizer_rows(batch))
             clock.lap("update_synthesizer")
-        metrics = {"seed": seed, "iteration": iteration, **_metrics(pl.DataFrame(rows, schema=SCHEMA, orient="row"), steps)}
+        row = {"seed": seed, "iteration": iteration, **_metrics(pl.DataFrame(rows, schema=SCHEMA, orient="row"), steps)}
+        metrics.append(row)
         last = iteration == settings.iterations
-        _append(folder / METRICS, metrics)
-        _append(folder / TIMINGS, {"seed": seed, "iteration": iteration, **clock.seconds()})
         if last:
             for name in trained:
                 policies[name].save(folder / name)
         if last or iteration % settings.checkpoint_every == 0:
-            _checkpoint(folder, iteration, {} if last else trainers)
-        report(iteration, f"accepted {metrics['acceptance_rate']:.0%}, success {metrics['success_rate'] or 0:.0%}")
+            _save(folder, iteration, {} if last else trainers)
+        clock.lap("checkpoint")
+        timings.append({"seed": seed, "iteration": iteration, **clock.seconds()})
+        if last or iteration % settings.checkpoint_every == 0:
+            _complete(folder, iteration)
+        report(iteration, f"accepted {row['acceptance_rate']:.0%}, success {row['success_rate'] or 0:.0%}")
 
 
 def completed(folder: Path) -> int:
@@ -175,7 +177,6 @@ def _metrics(rows: pl.DataFrame, steps: dict[str, StepMetrics]) -> dict[str, flo
         "synthesizer_reward": rows["synthesizer_reward"].mean(),
         "gradient_bearing_rate": admitted["gradient_bearing"].mean(),
         "productive_tasks": int(admitted["gradient_bearing"].sum()),
-        "unreadable_keys": int(admitted["correct"].explode().is_null().sum()),
     }
     for name in ("reasoner", "synthesizer"):
         step = steps.get(name)
@@ -209,34 +210,36 @@ def _checkpoint_folder(folder: Path, iteration: int) -> Path:
     return folder / f"checkpoint-{iteration:06d}"
 
 
-def _checkpoint(folder: Path, iteration: int, trainers: dict[str, GroupRelativeTrainer]) -> None:
-    """Save both agents, then say so: the state file is replaced last, and older checkpoints go after that."""
-    current = _checkpoint_folder(folder, iteration)
+def _save(folder: Path, iteration: int, trainers: dict[str, GroupRelativeTrainer]) -> None:
     for name, trainer in trainers.items():
-        trainer.save(current / name)
+        trainer.save(_checkpoint_folder(folder, iteration) / name)
+
+
+def _complete(folder: Path, iteration: int) -> None:
+    """Declare `iteration` done, once everything else is written, and drop older checkpoints after that."""
     temporary = folder / f"{STATE}.tmp"
     temporary.write_text(json.dumps({"iteration": iteration}))
     os.replace(temporary, folder / STATE)
     for old in folder.glob("checkpoint-*"):
-        if old != current:
+        if old != _checkpoint_folder(folder, iteration):
             shutil.rmtree(old)
 
 
-def _append(path: Path, row: dict) -> None:
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        writer = csv.DictWriter(file, list(row), lineterminator="\n")
-        if new:
+class _Table:
+    """A CSV file with one row per iteration, always whole: every change replaces it."""
+
+    def __init__(self, path: Path, last: int):
+        """Open the file with its rows up to iteration `last`; later ones belong to iterations that were not completed."""
+        self.path, self.rows = path, []
+        if path.exists():
+            with path.open(newline="") as file:
+                self.rows = [row for row in csv.DictReader(file) if int(row["iteration"]) <= last]
+
+    def append(self, row: dict) -> None:
+        self.rows.append(row)
+        temporary = self.path.with_suffix(".tmp")
+        with temporary.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(row), lineterminator="\n")
             writer.writeheader()
-        writer.writerow(row)
-
-
-def _truncate(path: Path, iteration: int) -> None:
-    """Keep the header and the rows up to `iteration`: those after it belong to iterations that were not completed."""
-    if not path.exists():
-        return
-    with path.open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if int(row["iteration"]) <= iteration]
-    path.unlink()
-    for row in rows:
-        _append(path, row)
+            writer.writerows(self.rows)
+        os.replace(temporary, self.path)

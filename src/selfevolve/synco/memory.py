@@ -21,6 +21,7 @@ SIGNALS = (
     "grounding",
     "support",
     "format",
+    "redundancy",
     "novelty",
     "alignment",
     "quality",

@@ -1,8 +1,7 @@
 """Rewards of the two agents.
 
 Paper: SynCo section 3.3 and appendix B.2, Eq. 7 and 23-25 and the constants in its text. Deviation: a reference answer
-the checker cannot read gives the Reasoner 0 here; it is not the Reasoner's fault, so callers count such cards and keep
-them out of success rates.
+the checker cannot read would give the Reasoner 0; the verifier admits no card with such an answer.
 """
 
 from __future__ import annotations

@@ -32,8 +32,9 @@ def write(out: Path, memory: pl.DataFrame, metrics: pl.DataFrame, seeds: tuple[i
     metrics.write_csv(out / "metrics.csv")
     for seed in seeds:
         for agent in AGENTS:
+            shutil.rmtree(copy := seed_folder(out, seed) / agent, ignore_errors=True)
             if (trained := seed_folder(work, seed) / agent).is_dir():
-                shutil.copytree(trained, seed_folder(out, seed) / agent, dirs_exist_ok=True)
+                shutil.copytree(trained, copy)
 
 
 def timings_path(variant: str, out: Path) -> Path:

@@ -12,7 +12,7 @@ Deviations:
   another problem. Support, the reverse, is an admission check: a Synthesizer paid for mixed outcomes soon finds chains
   such as "26+7=33; 32+2=34", whose steps are all right and whose result is not the problem's. A signal that does not apply (no step to check, no number in the problem) leaves the average.
 * Leakage and contamination are admission checks the paper asks of the prompt only (C.4).
-* The optional consensus check (independent solutions by a model) is not part of this verifier.
+* The consensus check that B.2 and C.3 apply (independent solutions by a model) is not part of this verifier yet.
 """
 
 from __future__ import annotations
