@@ -86,6 +86,24 @@ def test_every_knob_is_explained_where_it_is_first_set():
             lambda c: c["profiles"]["tiny"]["cotraining"]["variants"]["static_pool"].update(train_synthesizer=True),
             ["variants.static_pool", "no Synthesizer to train"],
         ),
+        (lambda c: c["profiles"]["tiny"]["cotraining"].update(seeds=[0, 0]), ["cotraining", "seeds [0, 0]", "repeat"]),
+        (
+            lambda c: c["profiles"]["tiny"]["cotraining"].update(seeds=[-1]),
+            ["cotraining.seeds.0", "-1", "greater than or equal to 0"],
+        ),
+        (
+            lambda c: c["profiles"]["tiny"]["cotraining"]["reasoner_sampling"].update(temperature=0.0),
+            ["reasoner_sampling.temperature is 0", "above 0"],
+        ),
+        (
+            lambda c: c["profiles"]["tiny"]["synthesis"]["base"].update(micro_batch_size=5),
+            ["synthesis.base", "batch_size 32", "micro_batch_size 5"],
+        ),
+        (lambda c: c["profiles"]["tiny"]["benchmarks"].update(names=["gsm9k"]), ["benchmarks.names.0", "gsm9k", "gsm8k"]),
+        (
+            lambda c: c["profiles"]["tiny"]["models"]["base"]["shape"].update(num_key_value_heads=3),
+            ["models.base.shape", "num_key_value_heads 3"],
+        ),
         (lambda c: c.update(profile="huge"), ["'huge'", "paper", "smol", "tiny"]),
         (lambda c: c["profiles"]["paper"]["models"].update(dtype="float16"), ["paper.models.dtype", "float16", "bfloat16"]),
     ],
@@ -97,6 +115,12 @@ def test_a_mistake_is_named_with_its_value_and_what_is_allowed(tmp_path, change,
     assert str(path) in str(error.value)
     for part in named:
         assert part in str(error.value)
+
+
+def test_every_variant_is_a_stage_and_the_reverse():
+    matrix = yaml.safe_load((PARAMS.parent / "dvc.yaml").read_text())["stages"]["cotraining"]["matrix"]["variant"]
+    for profile in ("tiny", "smol", "paper"):
+        assert set(params.load(profile).cotraining.variants) == set(matrix)
 
 
 def test_an_unknown_profile_name_is_refused():

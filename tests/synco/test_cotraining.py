@@ -174,3 +174,25 @@ def test_contaminated_cards_are_never_admitted(agents, tmp_path):
     cotraining.train("synco", small(iterations=1), agents, seen, 0, tmp_path / "b")
     rows = Memory(runs.seed_folder(tmp_path / "b", 0) / "memory").all()
     assert seen and not rows["admitted"].any() and rows.filter(reason="contaminated").height == len(seen)
+
+
+def test_the_loop_goes_on_when_nothing_is_admitted(agents, tmp_path):
+    """A verifier nothing passes: no rollouts, no Reasoner rows, equal rewards; then contexts from a window without admitted cards."""
+    settings = small(iterations=3)
+    strict = settings.verifier.model_copy(update={"min_problem_chars": 10_000})
+    cotraining.train("synco", settings.model_copy(update={"verifier": strict}), agents, PROBLEMS, 0, tmp_path)
+    memory, metrics, _ = runs.collect((0,), tmp_path)
+    assert not memory["admitted"].any() and metrics["acceptance_rate"].to_list() == [0.0] * 3
+    assert metrics["success_rate"].null_count() == 3 and metrics["reasoner_grad_norm"].null_count() == 3
+    assert "accept low" in memory.filter(iteration=3)["context"][0]
+
+
+def test_a_table_is_whole_whenever_it_is_read(tmp_path):
+    table = cotraining._Table(tmp_path / "metrics.csv", 0)
+    for iteration in (1, 2, 3):
+        table.append({"seed": 0, "iteration": iteration, "value": iteration / 2})
+    (tmp_path / "metrics.tmp").write_text("seed,iter")  # what a kill may leave
+    resumed = cotraining._Table(tmp_path / "metrics.csv", 2)
+    assert pl.read_csv(tmp_path / "metrics.csv")["iteration"].to_list() == [1, 2, 3]  # opening loses nothing
+    resumed.append({"seed": 0, "iteration": 3, "value": 9.0})
+    assert pl.read_csv(tmp_path / "metrics.csv")["value"].to_list() == [0.5, 1.0, 9.0]
