@@ -17,7 +17,7 @@ repro: $(VENV)/.installed inputs ## run the pipeline: what is stale, in order, r
 	dvc repro
 
 test: $(VENV)/.installed-dev inputs smollm2 ## run all tests (the first time fetches the SmolLM2 weights, 93 MB)
-	python -m pytest
+	python -m pytest -n 2 --dist loadfile
 
 # Each is a DVC experiment in a copy of its own, so artifacts/ here stay as they are; those that are there are kept.
 SEEDS ?= 1 2 3

@@ -23,7 +23,7 @@ EXAM_PER_CELL = 10
 CARDS = 60_000
 SOLUTIONS = 60_000
 DRILLS = 16_000
-DIRECT_BY_LEVEL = {1: 0.15, 2: 0.40, 3: 0.55, 4: 0.65, 5: 0.70}
+DIRECT_BY_LEVEL = {1: 0.10, 2: 0.25, 3: 0.40, 4: 0.55, 5: 0.70}
 UNBOXED = 0.10
 CARD_LEVELS = (0.25, 0.25, 0.22, 0.16, 0.12)
 """Share of the bootstrap cards at levels 1-5: every level keeps some, so that exploration does not collapse at the start."""

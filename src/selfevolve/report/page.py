@@ -27,6 +27,7 @@ SHOWN = {
     "image/jpeg",
     "image/svg+xml",
 }  # no scripts, no widgets
+LONG = 44  # characters: longer texts in a table may wrap
 ATTRIBUTES = {"*": ["class", "id", "title", "colspan", "rowspan", "scope", "align"], "a": ["href"]}
 
 
@@ -62,6 +63,8 @@ def page(nb: nbformat.NotebookNode) -> Page:
     body, _ = exporter.from_notebook_node(nb)
     soup = BeautifulSoup(body, "html.parser")
     for table in soup.find_all("table"):
+        if "dataframe" in table.get("class", []):
+            _plain(table)
         table.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
     for image in soup.find_all("img", src=False):
         image.decompose()
@@ -70,14 +73,32 @@ def page(nb: nbformat.NotebookNode) -> Page:
     return Page(_text(heading) or "Untitled", _text(paragraph), Markup(str(soup)))
 
 
+def _plain(table) -> None:
+    """Show a polars table as a reader expects it: no shape, no quotes around texts, texts to the left, long ones wrapped."""
+    if (shape := table.find_previous_sibling("small")) and shape.get_text().startswith("shape:"):
+        shape.decompose()
+    rows = [row.find_all("td") for row in table.find_all("tr")]
+    texts: dict[int, bool] = {}
+    for row in rows:
+        for column, cell in enumerate(row):
+            text = cell.get_text()
+            quoted = len(text) > 1 and text[0] == text[-1] == '"'
+            texts[column] = texts.get(column, True) and (quoted or text == "null")
+            if quoted:
+                cell.string = text[1:-1]
+                cell["class"] = "text long" if len(text) > LONG else "text"
+    for row in table.find_all("tr"):
+        for column, heading in enumerate(row.find_all("th")):
+            if texts.get(column):
+                heading["class"] = "text"
+
+
 def _clean(html: str) -> str:
     soup = BeautifulSoup(html.decode() if isinstance(html, bytes) else str(html), "html.parser")
     for tag in soup(DROPPED):
         tag.decompose()
     attributes = {**ATTRIBUTES, "img": _image_attribute}
-    return bleach.clean(
-        str(soup), tags=TAGS, attributes=attributes, protocols=["http", "https", "mailto", "data"], strip=True
-    )
+    return bleach.clean(str(soup), tags=TAGS, attributes=attributes, protocols=["http", "https", "mailto", "data"], strip=True)
 
 
 def _image_attribute(tag: str, name: str, value: str) -> bool:
