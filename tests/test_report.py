@@ -201,4 +201,7 @@ def test_polars_frames_and_lists_render():
     soup = BeautifulSoup(page_module.page(v4.new_notebook(cells=[notes, cell])).body, "html.parser")
     headers = [cell.get_text() for cell in soup.find("table", class_="dataframe")("th")]
     assert headers == ["system", "text", "accuracy"]
-    assert '"<b>x</b>"' in soup.get_text() and soup.find("li", string="two") and len(soup("table")) == 2
+    assert '"' not in soup.find("table", class_="dataframe").get_text()  # a text is shown without its quotes
+    assert "shape" not in soup.get_text()
+    assert [cell.get("class") for cell in soup.find("table", class_="dataframe")("th")] == [["text"], ["text"], None]
+    assert "<b>x</b>" in soup.get_text() and soup.find("li", string="two") and len(soup("table")) == 2

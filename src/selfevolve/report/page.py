@@ -77,15 +77,15 @@ def _plain(table) -> None:
     """Show a polars table as a reader expects it: no shape, no quotes around texts, texts to the left, long ones wrapped."""
     if (shape := table.find_previous_sibling("small")) and shape.get_text().startswith("shape:"):
         shape.decompose()
-    rows = [row.find_all("td") for row in table.find_all("tr")]
+    rows = [row.find_all("td") for row in (table.find("tbody") or table).find_all("tr")]
     texts: dict[int, bool] = {}
     for row in rows:
         for column, cell in enumerate(row):
             text = cell.get_text()
-            quoted = len(text) > 1 and text[0] == text[-1] == '"'
+            quoted = len(text) > 1 and text[0] == '"' and text[-1] in '"…'  # polars cuts a long text
             texts[column] = texts.get(column, True) and (quoted or text == "null")
             if quoted:
-                cell.string = text[1:-1]
+                cell.string = text[1:].removesuffix('"')
                 cell["class"] = "text long" if len(text) > LONG else "text"
     for row in table.find_all("tr"):
         for column, heading in enumerate(row.find_all("th")):
