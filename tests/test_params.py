@@ -97,7 +97,7 @@ def test_every_knob_is_explained_where_it_is_first_set():
         ),
         (
             lambda c: c["profiles"]["tiny"]["synthesis"]["base"].update(micro_batch_size=5),
-            ["synthesis.base", "batch_size 32", "micro_batch_size 5"],
+            ["synthesis.base", "batch_size 16", "micro_batch_size 5"],
         ),
         (lambda c: c["profiles"]["tiny"]["benchmarks"].update(names=["gsm9k"]), ["benchmarks.names.0", "gsm9k", "gsm8k"]),
         (

@@ -86,7 +86,7 @@ def test_pretrained_agents_are_called_by_their_path(settings, artifacts):
     base = PretrainedModel(kind="pretrained", path="Qwen/Qwen3-8B")
     changed = settings.model_copy(update={"models": settings.models.model_copy(update={"base": base})})
     run = load_runs(changed, artifacts)
-    assert run.models == facts(run)["agents"] == "copies of Qwen/Qwen3-8B"
+    assert run.models == facts(run)["agents"] == "copies of Qwen/Qwen3-8B (the Synthesizer after 600 bootstrap steps)"
 
 
 def test_one_benchmark_is_the_headline_and_several_are_averaged(settings, artifacts):

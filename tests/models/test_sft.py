@@ -185,7 +185,7 @@ def test_the_number_of_rows_must_fit_the_steps(make_model, tokenizer, tmp_path):
     with pytest.raises(ValueError, match="47 examples for 12 steps of 4 rows"):
         train(make_model, tokenizer, tmp_path, examples=rows(47))
     with pytest.raises(ValueError, match="batch_size 4 is no multiple of micro_batch_size 3"):
-        train(make_model, tokenizer, tmp_path, with_(micro_batch_size=3))
+        SftParams(**PARAMS.model_dump() | {"micro_batch_size": 3})
 
 
 def test_no_steps_leave_the_model_as_it_is(make_model, tokenizer, tmp_path):
