@@ -92,7 +92,7 @@ def test_contexts_of_later_iterations_come_from_the_memory(synco):
     first = memory.filter(iteration=1)
     assert first["context"].n_unique() == 1 and "none" in first["context"][0]  # nothing is known yet
     later = memory.filter(pl.col("iteration") > 1)
-    assert later.group_by("iteration").agg(pl.col("weakness").n_unique())["weakness"].max() == 2
+    assert later.group_by("iteration").agg(pl.col("weakness").n_unique())["weakness"].max() == small().cotraining.contexts
 
 
 def test_the_same_seed_repeats_a_run_and_another_does_not(agents, synco, tmp_path):
@@ -169,9 +169,9 @@ def test_frozen_and_trained_start_from_the_same_proposals(agents, synco, tmp_pat
 
 def test_contaminated_cards_are_never_admitted(agents, tmp_path):
     """Every problem of a first run is declared held out; a second run with the same seed must reject all of them."""
-    cotraining.train("synco", small(iterations=1), agents, [], 0, tmp_path / "a")
+    cotraining.train("synco", small(iterations=1, tasks=32), agents, [], 0, tmp_path / "a")
     seen = Memory(runs.seed_folder(tmp_path / "a", 0) / "memory").all().filter("admitted")["problem"].to_list()
-    cotraining.train("synco", small(iterations=1), agents, seen, 0, tmp_path / "b")
+    cotraining.train("synco", small(iterations=1, tasks=32), agents, seen, 0, tmp_path / "b")
     rows = Memory(runs.seed_folder(tmp_path / "b", 0) / "memory").all()
     assert seen and not rows["admitted"].any() and rows.filter(reason="contaminated").height == len(seen)
 
