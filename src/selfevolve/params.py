@@ -44,7 +44,9 @@ class Models(_Section):
     """The base of both agents, which are independently parameterised copies of it (C.3)."""
 
     base: Annotated[ScratchModel | PretrainedModel, Field(discriminator="kind")]
-    dtype: Literal["float32", "bfloat16"] = Field(description="of forward passes; trained weights are always float32")
+    dtype: Literal["auto", "float32", "bfloat16"] = Field(
+        description="of forward passes; auto: bfloat16 if the device computes it; trained weights are always float32"
+    )
     prompts: Literal["paper", "short", "compact"] = Field(description="folder of prompt templates")
     generation_batch: int = Field(ge=1, description="sequences generated together")
     workers: int = Field(ge=1, description="processes: agents, seeds or systems that run side by side")

@@ -1,3 +1,4 @@
+import contextlib
 import json
 
 import huggingface_hub.constants
@@ -150,3 +151,12 @@ def test_the_bfloat16_sampler_keeps_exact_rotary_frequencies(make_model, tokeniz
 def test_float32_generates_with_the_trained_model_itself(saved):
     agent, _ = saved
     assert agent._sampler is agent.model and agent.bf16 is False
+
+
+@pytest.mark.parametrize(("capability", "bf16"), [("AVX2", False), ("AVX512", True)])
+def test_auto_computes_in_bfloat16_only_where_the_cpu_can(saved, monkeypatch, capability, bf16):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
+    assert load(saved[1], "auto", 4).bf16 is bf16
+    with pytest.warns(UserWarning, match="emulates") if not bf16 else contextlib.nullcontext():
+        load(saved[1], "bfloat16", 4)

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
-from selfevolve.models.device import device
+from selfevolve.models.device import computes_bfloat16, device
 from selfevolve.models.generation import Completion, Message, Sampling, encode_chats, generate
 from selfevolve.paths import ROOT
 
@@ -28,11 +28,11 @@ class Policy:
         self.model = model
         self.tokenizer = tokenizer
         self.batch_size = batch_size
-        self.bf16 = dtype == "bfloat16"
-        if self.bf16 and device() == "cpu" and torch.backends.cpu.get_cpu_capability() in ("DEFAULT", "AVX2"):
+        self.bf16 = dtype == "bfloat16" or (dtype == "auto" and computes_bfloat16())
+        if self.bf16 and not computes_bfloat16():
             warnings.warn(
-                "this CPU has no bfloat16 arithmetic and emulates it about ten times slower than float32: "
-                "set models.dtype to float32 in params.yaml",
+                "this CPU has no bfloat16 arithmetic and emulates it many times slower than float32: "
+                "set models.dtype to auto or float32 in params.yaml",
                 stacklevel=2,
             )
         # Generating under autocast would cast every weight again at every token: keep a bfloat16 copy and refresh it.
