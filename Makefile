@@ -49,7 +49,7 @@ clean: ## remove half-finished work and tool caches; data/, artifacts/, reports/
 
 # data/ from the remote inside the repository; nothing to do when it is there already.
 inputs: $(VENV)/.installed
-	dvc pull data.dvc
+	@dvc pull data.dvc || { echo "data/ holds changes that data.dvc does not know: keep them (dvc add data) or drop them (dvc checkout --force data.dvc)" >&2; exit 1; }
 
 # Newer than the lock: an edited lock updates the environment. The lock is a constraints file: exact versions, no more.
 $(VENV)/.installed: requirements.lock pyproject.toml

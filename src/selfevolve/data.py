@@ -5,6 +5,8 @@
     data/bootstrap/solutions.parquet  skill, level, problem, solution (the text a Reasoner is taught to write)
     data/bootstrap/drills.parquet     equations (a line of twelve sums, of which the results are learned)
 
+`data/operators/*.yaml`, the guarded-operator libraries, are written by hand and not touched here.
+
 No exam problem occurs in a corpus. The Reasoner's corpus plants room to improve: part of its demonstrations give the answer
 without working, the more often the longer the problem, and one in ten gives it outside `\\boxed{}`.
 """

@@ -1,0 +1,89 @@
+"""Entries of a database: copying them and telling whether two are the same.
+
+Paper: Gradus appendix A.2 compares states; tau2-bench compares the sorted JSON dumps of whole databases. An entry is
+one model of such a database: a reservation, a line, the user's phone.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import to_json
+
+
+class Entry:
+    """An entry that differs from the base.
+
+    Attributes:
+        value: the model; part of a state, so never mutated again.
+        raw: its JSON in the model's order, quickly made: tells whether a call has changed the entry.
+        text: its part of a snapshot, once one was made.
+    """
+
+    __slots__ = ("value", "raw", "text", "_dump")
+
+    def __init__(self, value: BaseModel, raw: bytes | None = None):
+        self.value = value
+        self.raw = quick(value) if raw is None else raw
+        self.text: str | None = None
+        self._dump: str | None = None
+
+    @property
+    def dump(self) -> str:
+        """Its sorted JSON dump, made when first asked for."""
+        if self._dump is None:
+            self._dump = canonical(self.value)
+        return self._dump
+
+
+_encode = json.JSONEncoder(sort_keys=True, default=str).encode  # as json.dumps would, without a new encoder each time
+_set = object.__setattr__
+_ATOMS = frozenset({str, int, float, bool, type(None)})
+_UNIONS: dict[type, bool] = {}  # whether a model has a union somewhere
+_MODELS: dict[type, bool] = {}  # whether a type is a model: pydantic's own isinstance check is slow
+
+
+def canonical(value: BaseModel) -> str:
+    """The part of tau2-bench's hashed dump that describes one entry."""
+    return _encode(value.model_dump(warnings=False))
+
+
+def quick(value: BaseModel) -> bytes:
+    """JSON of a model in the model's own order, in which the order of dictionaries counts.
+
+    An integer in a float field may look like a float here, but not in the canonical dump. The tools put none there, init
+    actions may.
+    """
+    kind = type(value)
+    has_union = _UNIONS.get(kind)
+    if has_union is None:
+        has_union = _UNIONS[kind] = "'type': 'union'" in str(kind.__pydantic_core_schema__)
+    if has_union:  # pydantic would try every member of the union; without the field's type it asks the value
+        return to_json(value.__dict__)
+    return kind.__pydantic_serializer__.to_json(value, warnings=False)
+
+
+def clone(value: Any) -> Any:
+    """A deep copy of models, lists and dictionaries; other values are immutable and shared.
+
+    `copy.deepcopy` and pickle give the same, several times slower.
+    """
+    kind = type(value)
+    if kind is dict:
+        return {key: item if type(item) in _ATOMS else clone(item) for key, item in value.items()}
+    if kind is list:
+        return [item if type(item) in _ATOMS else clone(item) for item in value]
+    model = _MODELS.get(kind)
+    if model is None:
+        model = _MODELS[kind] = issubclass(kind, BaseModel)
+    if not model:
+        return value
+    copy = kind.__new__(kind)
+    fields = {name: item if type(item) in _ATOMS else clone(item) for name, item in value.__dict__.items()}
+    _set(copy, "__dict__", fields)
+    _set(copy, "__pydantic_fields_set__", set(value.__pydantic_fields_set__))
+    _set(copy, "__pydantic_extra__", value.__pydantic_extra__)
+    _set(copy, "__pydantic_private__", value.__pydantic_private__)
+    return copy

@@ -1,0 +1,1 @@
+"""Gradus: agent lessons from the latent syllabus of an environment (paper: Gradus)."""
