@@ -49,7 +49,7 @@ def test_given_facts_leave_less_open(library):
 
 
 def test_one_policy_alone(library):
-    assert list(outcomes.possible(library, toy.Toy(), "release", {"parcel_id": "p2"}, only="release.fee")) == ["release.fee"]
+    assert list(outcomes.possible(library, toy.Toy(), "release", {"parcel_id": "p2"}, only={"release.fee"})) == ["release.fee"]
 
 
 def facts(**fields):

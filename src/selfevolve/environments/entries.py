@@ -7,6 +7,7 @@ one model of such a database: a reservation, a line, the user's phone.
 from __future__ import annotations
 
 import json
+import typing
 from typing import Any
 
 from pydantic import BaseModel
@@ -39,9 +40,12 @@ class Entry:
 
 
 _encode = json.JSONEncoder(sort_keys=True, default=str).encode  # as json.dumps would, without a new encoder each time
-_set = object.__setattr__
+_set_dict, _set_fields_set, _set_extra, _set_private = (
+    vars(BaseModel)[slot].__set__
+    for slot in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
 _ATOMS = frozenset({str, int, float, bool, type(None)})
-_UNIONS: dict[type, bool] = {}  # whether a model has a union somewhere
+_UNIONS: dict[type, bool] = {}  # whether a model has a field with a union of models
 _MODELS: dict[type, bool] = {}  # whether a type is a model: pydantic's own isinstance check is slow
 
 
@@ -57,12 +61,20 @@ def quick(value: BaseModel) -> bytes:
     actions may.
     """
     kind = type(value)
-    has_union = _UNIONS.get(kind)
-    if has_union is None:
-        has_union = _UNIONS[kind] = "'type': 'union'" in str(kind.__pydantic_core_schema__)
-    if has_union:  # pydantic would try every member of the union; without the field's type it asks the value
+    union = _UNIONS.get(kind)
+    if union is None:
+        union = _UNIONS[kind] = any(_of_models(field.annotation) for field in kind.model_fields.values())
+    if union:  # pydantic would try every member of the union; not told the field's type it asks the value
         return to_json(value.__dict__)
     return kind.__pydantic_serializer__.to_json(value, warnings=False)
+
+
+def _of_models(annotation: Any) -> bool:
+    """Whether an annotation holds a union of models."""
+    members = typing.get_args(annotation)
+    if sum(isinstance(member, type) and issubclass(member, BaseModel) for member in members) > 1:
+        return True
+    return any(map(_of_models, members))
 
 
 def clone(value: Any) -> Any:
@@ -72,7 +84,7 @@ def clone(value: Any) -> Any:
     """
     kind = type(value)
     if kind is dict:
-        return {key: item if type(item) in _ATOMS else clone(item) for key, item in value.items()}
+        return _clone_items(value)
     if kind is list:
         return [item if type(item) in _ATOMS else clone(item) for item in value]
     model = _MODELS.get(kind)
@@ -81,9 +93,16 @@ def clone(value: Any) -> Any:
     if not model:
         return value
     copy = kind.__new__(kind)
-    fields = {name: item if type(item) in _ATOMS else clone(item) for name, item in value.__dict__.items()}
-    _set(copy, "__dict__", fields)
-    _set(copy, "__pydantic_fields_set__", set(value.__pydantic_fields_set__))
-    _set(copy, "__pydantic_extra__", value.__pydantic_extra__)
-    _set(copy, "__pydantic_private__", value.__pydantic_private__)
+    _set_dict(copy, _clone_items(value.__dict__))
+    _set_fields_set(copy, value.__pydantic_fields_set__.copy())
+    _set_extra(copy, value.__pydantic_extra__)
+    _set_private(copy, value.__pydantic_private__)
+    return copy
+
+
+def _clone_items(items: dict[Any, Any]) -> dict[Any, Any]:
+    copy = items.copy()
+    for key, item in items.items():
+        if type(item) not in _ATOMS:
+            copy[key] = clone(item)
     return copy

@@ -7,8 +7,8 @@ Choices the paper leaves open:
 
 * The first parameter is the entity of a call. Every entity gets a first call before any gets a second one. The order is
   random, but the entity listed last comes first: lists of ids end with the one that does not exist.
-* The other parameters are drawn from their values, which may depend on earlier ones. Up to `ENUMERATED` calls of an entity
-  are listed and shuffled; more are drawn at random, without repetition.
+* The other parameters are drawn at random from their values, which may depend on earlier ones, without repetition. If an
+  entity has no more than `ENUMERATED` calls, each of them comes in the end.
 * A value None of a parameter that the tool does not require means that the argument is left out.
 """
 
@@ -25,9 +25,10 @@ from pydantic import BaseModel
 
 from selfevolve.environments import Environment
 from selfevolve.gradus.operators import Library, Operator, UnknownAction
-from selfevolve.gradus.values import MISSING, Unknown, unwrap
+from selfevolve.gradus.values import unwrap
 
 ENUMERATED = 64  # calls per entity that are listed in full
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _ATTEMPTS = 20  # draws in a row that bring nothing new before an entity counts as exhausted
 
 Arguments = dict[str, Any]
@@ -56,9 +57,10 @@ def calls(
     if not names:
         yield from itertools.islice([{}], limit)
         return
-    first = _values(library, env, operator, names[0], {})
+    first = _listed(library, env, operator, names[0], {})
     if entities is not None:
         first = [entity for entity in first if isinstance(entity, str | int | float) and entity in entities]
+    first = [plain(entity) for entity in first]
     first = [*first[-1:], *rng.sample(first[:-1], len(first[:-1]))]
     turns = [_of_entity(library, env, operator, optional, {names[0]: entity}, rng) for entity in first]
     while turns:
@@ -82,63 +84,67 @@ def entity(operator: Operator, arguments: Mapping[str, Any]) -> Any:
 
 def values(library: Library, env: Environment, action: str, parameter: str, arguments: Arguments) -> list[Any]:
     """Candidate values of one parameter, given the arguments before it; none if a look-up is missing."""
-    return _values(library, env, library.operators[action], parameter, arguments)
+    return [plain(value) for value in _listed(library, env, library.operators[action], parameter, arguments)]
 
 
-def _values(library: Library, env: Environment, operator: Operator, parameter: str, arguments: Arguments) -> list[Any]:
+def _listed(library: Library, env: Environment, operator: Operator, parameter: str, arguments: Arguments) -> list[Any]:
     found = operator.parameters[parameter].values.evaluate(library.context(env, operator.action, arguments))
-    if found is MISSING or isinstance(found, Unknown) or not isinstance(found, list | tuple | set | frozenset | Mapping):
-        return []
-    return [plain(value) for value in (sorted(found, key=repr) if isinstance(found, set | frozenset) else found)]
+    if isinstance(found, set | frozenset):
+        return sorted(found, key=repr)
+    return list(found) if isinstance(found, list | tuple | Mapping) else []
 
 
 def _of_entity(
     library: Library, env: Environment, operator: Operator, optional: frozenset[str], start: Arguments, rng: random.Random
 ) -> Iterator[Arguments]:
     names = list(operator.parameters)[len(start) :]
+    known: dict[tuple[str, str], list[Any]] = {}
+
+    def choices(name: str, arguments: Arguments) -> list[Any]:
+        read = operator.parameters[name].values.arguments
+        key = (name, _key({other: arguments[other] for other in read if other in arguments}))
+        if key not in known:
+            known[key] = values(library, env, operator.action, name, arguments)
+        return known[key]
 
     def listed(arguments: Arguments, rest: list[str]) -> Iterator[Arguments]:
         if not rest:
             yield arguments
             return
-        for value in _values(library, env, operator, rest[0], arguments):
+        for value in choices(rest[0], arguments):
             yield from listed({**arguments, rest[0]: value}, rest[1:])
 
     def drawn() -> Arguments | None:
         arguments = dict(start)
         for name in names:
-            found = _values(library, env, operator, name, arguments)
+            found = choices(name, arguments)
             if not found:
                 return None
             arguments[name] = rng.choice(found)
         return arguments
 
     def finished(arguments: Arguments) -> Arguments:
-        return {name: value for name, value in arguments.items() if value is not None or name not in optional}
+        return {name: plain(value) for name, value in arguments.items() if value is not None or name not in optional}
 
-    # One draw first: most callers want one or two calls of each entity, and listing all of them costs more.
+    # Draws, until one brings nothing new. Then a list of all calls if there are few, or else more draws.
     seen: set[str] = set()
-    if (arguments := drawn()) is not None:
-        seen.add(_key(arguments))
-        yield finished(arguments)
-    everything = list(itertools.islice(listed(start, names), ENUMERATED + 1))
-    if len(everything) <= ENUMERATED:
-        rng.shuffle(everything)
-        for arguments in everything:
-            if (key := _key(arguments)) not in seen:
-                seen.add(key)
-                yield finished(arguments)
-        return
-    failures = 0
+    failures, few = 0, True
     while failures < _ATTEMPTS:
         arguments = drawn()
         key = arguments and _key(arguments)
-        if key is None or key in seen:
-            failures += 1
+        if arguments is not None and key not in seen:
+            failures = 0
+            seen.add(key)
+            yield finished(arguments)
             continue
-        failures = 0
-        seen.add(key)
-        yield finished(arguments)
+        failures += 1
+        if few:
+            everything = list(itertools.islice(listed(start, names), ENUMERATED + 1))
+            few = len(everything) <= ENUMERATED
+            if few:
+                rng.shuffle(everything)
+                yield from (finished(arguments) for arguments in everything if _key(arguments) not in seen)
+                return
 
 
 def _optional(env: Environment, action: str) -> frozenset[str]:
@@ -190,6 +196,8 @@ def fields_of(value: Any) -> Iterator[tuple[str, Any]]:
 
 def plain(value: Any) -> Any:
     """A value of the state as JSON-like data of its own: models and mappings as dicts, tuples and sets as lists."""
+    if type(value) in _SCALARS:
+        return value
     value = unwrap(value)
     if isinstance(value, BaseModel | Mapping):
         return {name: plain(item) for name, item in fields_of(value)}

@@ -138,7 +138,7 @@ class Exploration:
             for arguments in self._near(operator, near, self.budget.last):
                 if self.judged + self.executed > end:
                     return
-                if guard.unit in outcomes.units(self._outcomes(operator, arguments, guard.policy_id)):
+                if guard.unit in outcomes.units(self._outcomes(operator, arguments, {guard.policy_id})):
                     self._execute(operator, arguments, self._judge(start, calls, operator, arguments))
                     return
 
@@ -217,7 +217,7 @@ class Exploration:
                     self.witnesses.setdefault(branch, Witness(start, earlier, arguments, facts))
         return branches
 
-    def _outcomes(self, operator: Operator, arguments: Arguments, only: str | None = None) -> outcomes.Outcomes:
+    def _outcomes(self, operator: Operator, arguments: Arguments, only: Collection[str] | None = None) -> outcomes.Outcomes:
         self.judged += 1
         try:
             return outcomes.possible(self.library, self.env, operator.action, arguments, only)

@@ -35,7 +35,7 @@ SCHEMA = {
 }
 
 
-def edges(library: Library, env: Environment, executed: int = 30, judged: int = 6, seed: int = 0) -> pl.DataFrame:
+def edges(library: Library, env: Environment, executed: int = 20, judged: int = 6, seed: int = 0) -> pl.DataFrame:
     """Measured edges, from the base state and every situation of the library. `env` is reset.
 
     Args:
@@ -108,9 +108,10 @@ def _effects(
         calls = _about_same(library, env, target, near, judged, rng)
         env.restore(after)
         new = [call for call in _about_same(library, env, target, near, judged, rng) if call not in calls]
-        later = [_units(library, env, target, call) for call in [*calls, *new]]
+        read = {unit[0] for name, _, action, unit in links if (name, action) == (source.action, target.action)}
+        later = [_units(library, env, target, call, read) for call in [*calls, *new]]
         env.restore(blob)
-        earlier = [_units(library, env, target, call) for call in [*calls, *new]]
+        earlier = [_units(library, env, target, call, read) for call in [*calls, *new]]
         for had, has in zip(earlier, later, strict=True):
             for relation, units in (("enables", has - had), ("disables", had - has)):
                 found |= {
@@ -130,8 +131,10 @@ def _about_same(
     return about_same or list(candidates.calls(library, env, target.action, judged, rng))
 
 
-def _units(library: Library, env: Environment, target: Operator, call: candidates.Arguments) -> set[tuple[str, str]]:
-    return outcomes.units(outcomes.possible(library, env, target.action, call))
+def _units(
+    library: Library, env: Environment, target: Operator, call: candidates.Arguments, policies: set[str]
+) -> set[tuple[str, str]]:
+    return outcomes.units(outcomes.possible(library, env, target.action, call, policies))
 
 
 def _paths(

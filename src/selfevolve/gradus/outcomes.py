@@ -38,7 +38,7 @@ def possible(
     env: Environment,
     action: str,
     arguments: Arguments,
-    only: str | None = None,
+    only: Collection[str] | None = None,
     facts: Mapping[str, Any] | None = None,
 ) -> Outcomes:
     """What each policy can make of the call in the current state of `env`.
@@ -47,7 +47,7 @@ def possible(
     between them. A policy none of whose outcomes holds has the empty set among its keys.
 
     Args:
-        only: look at this policy alone.
+        only: look at these policies alone.
         facts: what the dialogue has told; all other facts take the values that matter.
 
     Raises:
@@ -58,7 +58,7 @@ def possible(
     sure: dict[str, set[str]] = {}
     undecided: dict[str, list[tuple[Guard, frozenset[str]]]] = {}
     for guard in operator.guards:
-        if guard.expression is None or only not in (None, guard.policy_id):
+        if guard.expression is None or (only is not None and guard.policy_id not in only):
             continue
         holds = _holds(guard, told.nothing)
         sure.setdefault(guard.policy_id, set())
