@@ -98,9 +98,7 @@ def scaling(pairs: list[Pair], passes: int) -> None:
         rates[count] = count * passes * len(pairs) / wall
         per_cpu = count * passes * len(pairs) / cpu
         print(f"  {count} process(es): {rates[count]:10,.0f} pairs per wall second, {per_cpu:10,.0f} per CPU second")
-    print(
-        f"  two processes do {rates[2] / rates[1]:.2f} times the work of one in the same wall time (idle cores needed)"
-    )
+    print(f"  two processes do {rates[2] / rates[1]:.2f} times the work of one in the same wall time (idle cores needed)")
 
 
 def main() -> None:

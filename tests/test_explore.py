@@ -6,17 +6,14 @@ from selfevolve import paths
 
 
 def test_it_runs_from_top_to_bottom(tmp_path):
-    desk = {
-        "domain": "desk",
-        "action": "cancel",
-        "policies": ["cancel.plan"],
-        "facts": {},
-        "episode": [["look", {"id": "b10"}], ["cancel", {"id": "b10"}], ["cancel", {"id": "nowhere"}]],
-    }
     ran = papermill.execute_notebook(
-        paths.NOTEBOOKS / "explore.ipynb", tmp_path / "explore.ipynb", desk, cwd=tmp_path, progress_bar=False, kernel_name="python3"
+        paths.NOTEBOOKS / "explore.ipynb",
+        tmp_path / "explore.ipynb",
+        {"domain": "desk"},
+        cwd=tmp_path,
+        progress_bar=False,
+        kernel_name="python3",
     )
-    outputs = [output for cell in ran.cells if cell.cell_type == "code" for output in cell.outputs]
-    assert sum("image/png" in output.get("data", {}) for output in outputs) == 1
-    episode = outputs[-1]["data"]["text/plain"]
-    assert all(text in episode for text in ("look", "cancel", "true", "false"))
+    code = [cell for cell in ran.cells if cell.cell_type == "code"]
+    assert all(cell.execution_count for cell in code)
+    assert any("image/png" in output.get("data", {}) for cell in code for output in cell.outputs)
