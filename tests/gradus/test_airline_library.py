@@ -16,6 +16,7 @@ import pytest
 
 from selfevolve.environments import load
 from selfevolve.gradus import candidates, operators
+from selfevolve.gradus.outcomes import possible
 from selfevolve.gradus.sentences import Sentences
 
 pytest.importorskip("inspect_evals", reason="the tau2 domains need inspect-evals")
@@ -261,7 +262,7 @@ def test_every_policy_has_an_outcome_for_every_call(library, env):
                 continue
             open_end = {unit.policy_id for unit in judgement.units} | {entry.policy_id for entry in judgement.undetermined}
             assert policies <= open_end, (action, arguments, policies - open_end)
-            told = candidates.outcomes(library, env, action, arguments)
+            told = possible(library, env, action, arguments)
             assert [policy for policy in policies if frozenset() in told[policy]] == [], (action, arguments)
 
 
