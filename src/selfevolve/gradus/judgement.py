@@ -23,6 +23,18 @@ class Unit(NamedTuple):
     outcome: str
 
 
+class Branch(NamedTuple):
+    """A unit of one action. Two actions may share a policy; coverage tells their branches apart."""
+
+    action: str
+    policy_id: str
+    outcome: str
+
+    @property
+    def unit(self) -> Unit:
+        return Unit(self.policy_id, self.outcome)
+
+
 class Undetermined(NamedTuple):
     """A guard that needs facts the dialogue has not told (yet)."""
 

@@ -1,0 +1,83 @@
+"""One call of a language model: what is asked, what came back, and the name under which it is recorded.
+
+design.md section 6: a call is stored under the hash of (model, messages, sampling, schema, draw index). The tools offered are part of the
+schema: they constrain the answer too. The address of the endpoint is not, so that a recording outlives a server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field
+
+from selfevolve.gradus.blueprints import Record
+from selfevolve.gradus.llm.settings import Sampling
+
+Message = dict[str, Any]
+"""A chat message as the API has it: role, content, tool_calls, tool_call_id."""
+
+
+class Output(Record):
+    """The JSON schema that an answer must have, under a name."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    json_schema: dict[str, Any]
+
+
+class Request(Record):
+    """What is asked. Equal requests, and only those, have equal keys."""
+
+    model: str
+    messages: tuple[Message, ...]
+    sampling: Sampling
+    output: Output | None = None
+    tools: tuple[dict[str, Any], ...] = ()
+    draw: int = Field(ge=0, lt=2**31, description="draw index: sent as the sampling seed; a new one asks for another answer")
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON, 64 hex digits."""
+        return hashlib.sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()
+
+
+class ToolCall(Record):
+    """A call the model wants to make; `arguments` is JSON text, as it came."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Answer(Record):
+    """What came back, complete: `message` is the server's, whatever fields it has."""
+
+    message: dict[str, Any]
+    finish: str = Field(description="stop, length, tool_calls, content_filter, ...; too_long: the prompt exceeds the context")
+    prompt_tokens: int = Field(ge=0)
+    completion_tokens: int = Field(ge=0)
+    seconds: float = Field(ge=0, description="from sending to the whole answer, of the attempt that succeeded")
+
+    @property
+    def text(self) -> str:
+        content = self.message.get("content")
+        return content if isinstance(content, str) else ""
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls; what is no function call is left out."""
+        found = []
+        for call in self.message.get("tool_calls") or ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict) and isinstance(function.get("name"), str):
+                arguments = function.get("arguments")
+                text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})  # some servers send an object
+                found.append(ToolCall(id=str(call.get("id") or ""), name=function["name"], arguments=text))
+        return tuple(found)
+
+
+def canonical(value: Any) -> str:
+    """JSON with one spelling per value; ASCII, so that lone surrogates survive."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

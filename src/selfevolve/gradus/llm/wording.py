@@ -1,0 +1,139 @@
+"""Records in words, for prompts: the operator catalog, scenarios, calls, conversations, evidence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from selfevolve.environments.protocol import Environment
+from selfevolve.gradus.blueprints import Blueprint, Call
+from selfevolve.gradus.judgement import Unit
+from selfevolve.gradus.operators import Guard, Library, Operator
+from selfevolve.gradus.roles import Evidence
+from selfevolve.gradus.tasks import Event, Task
+
+
+def unit_name(unit: Unit) -> str:
+    return f"{unit[0]}/{unit[1]}"
+
+
+def measured(operator: Operator) -> list[Guard]:
+    """The branches that execution can meet: with a condition, and reachable."""
+    return [guard for guard in operator.guards if guard.expression is not None and guard.unreachable is None]
+
+
+def catalog(library: Library) -> str:
+    """The operators as a model reads them: every reachable branch in words, and what the actions change."""
+    return "\n\n".join(_operator(operator) for operator in library.operators.values())
+
+
+def _operator(operator: Operator) -> str:
+    who = "" if operator.requestor == "assistant" else ", the user's own"
+    parameters = "; ".join(f"{parameter.name}: {parameter.text}" for parameter in operator.parameters.values())
+    lines = [f"{operator.action} ({operator.kind}{who}): {operator.description}"]
+    lines += [f"  parameters: {parameters}"] if parameters else []
+    for guard in operator.guards:
+        if guard.unreachable is not None:
+            continue
+        verdict = "deny, the tool refuses" if guard.verdict == "deny" and guard.enforced_by == "api" else guard.verdict
+        name = unit_name(guard.unit) if guard.expression is not None else "(no unit, always to be minded)"
+        effects = "; ".join(f"{effect.path.text} := {effect.value.text if effect.value else '...'}" for effect in guard.effects)
+        lines.append(f"  {name} [{verdict}] {guard.text}" + (f" => {effects}" if effects else ""))
+    return "\n".join(lines)
+
+
+def artifacts(library: Library, env: Environment) -> str:
+    """What the ablation without guarded operators (Table 2, A.6) shows instead of the catalog: policy, tools and state schema.
+
+    The names of branches remain, without their conditions: a scenario has to name what it intends, or coverage could not be measured.
+    """
+    names = "\n".join(
+        f"  {operator.action}: {', '.join(unit_name(guard.unit) for guard in measured(operator))}"
+        for operator in library.operators.values()
+    )
+    parts = {
+        "Policy": env.policy,
+        "Tools": tools([*env.tools, *env.user_tools]),
+        "State schema": compact(env.state_schema),
+        "Names of the branches": names,
+    }
+    return "\n\n".join(f"{title}:\n{text}" for title, text in parts.items())
+
+
+def facts(library: Library) -> str:
+    """The dialogue facts of a library, one a line."""
+    return bullets(
+        f"{name} ({' | '.join(map(str, fact.values)) if fact.values else fact.type}): {fact.text}"
+        for name, fact in library.facts.items()
+    )
+
+
+def tools(schemas: Iterable[Mapping[str, Any]]) -> str:
+    """Tools with their parameters, one a line."""
+    return bullets(compact(schema["function"]) for schema in schemas)
+
+
+def units(found: Iterable[Unit]) -> str:
+    return bullets(unit_name(unit) for unit in found)
+
+
+def blueprint(record: Blueprint) -> str:
+    """A scenario with its steps."""
+    lines = [f"goal: {record.goal}", f"context: {record.context or 'none'}"]
+    lines += [f"known: {'; '.join(record.known) or 'nothing'}", f"unknown: {'; '.join(record.unknown) or 'nothing'}"]
+    for number, step in enumerate(record.steps):
+        after = f", needs the effects of {', '.join(map(str, step.after))}" if step.after else ""
+        lines.append(
+            f"step {number}: {step.decision} {step.action} on {step.entity}{after}: {', '.join(map(unit_name, step.units))}"
+        )
+    return "\n".join(lines)
+
+
+def call(record: Call) -> str:
+    who = "" if record.requestor == "assistant" else "user: "
+    known = f"  [{compact(record.facts)}]" if record.facts else ""
+    return f"{who}{record.name}({compact(record.arguments)}){known}"
+
+
+def reference(task: Task) -> str:
+    """The calls of a task and the refused ones."""
+    lines = [call(each) for each in task.reference]
+    lines += [f"must not be executed (forbidden at the {each.when}): {call(each.call)}" for each in task.refusals]
+    return bullets(lines)
+
+
+def conversation(events: Sequence[Event]) -> str:
+    """A conversation with its calls, one event a line."""
+    lines = []
+    for event in events:
+        if event.kind == "call" and event.call is not None:
+            lines.append(
+                f"{event.call.requestor} calls {event.call.name}({compact(event.call.arguments)}) -> {event.observation}"
+            )
+        else:
+            lines.append(f"{event.kind}: {event.text}")
+    return "\n".join(lines) or "(nothing was said)"
+
+
+def evidence(record: Evidence) -> str:
+    """What code found out, in words."""
+    same = record.reference_hash == record.demonstration_hash
+    found = {
+        "violations of the policy": record.violations,
+        "intended outcomes that did not happen": tuple(map(unit_name, record.missing)),
+        "differences between the states": record.differences,
+        "calls of the proposed solution that failed or break the policy": record.errors,
+    }
+    lines = [f"The proposed solution and the agent's calls lead to {'the same state' if same else 'different states'}."]
+    for title, items in found.items():
+        lines.append(f"{title}: none" if not items else f"{title}:\n{bullets(items)}")
+    return "\n".join(lines)
+
+
+def bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines) or "- none"
+
+
+def compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
