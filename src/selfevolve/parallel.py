@@ -34,7 +34,10 @@ def run_all(target: str, jobs: Sequence[tuple], workers: int, threads: int) -> l
 
 def _call(target: str, *job: Any) -> Any:
     module, _, name = target.partition(":")
-    return getattr(importlib.import_module(module), name)(*job)
+    function = getattr(importlib.import_module(module), name)
+    if torch := sys.modules.get("torch"):  # not every job needs it, and importing it takes seconds
+        torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
+    return function(*job)
 
 
 def _initialise(threads: int) -> None:
@@ -42,6 +45,4 @@ def _initialise(threads: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         if not multiprocessing.parent_process().is_alive():  # killed before the line above
             os._exit(1)
-    import torch
-
-    torch.set_num_threads(threads)
+    os.environ["OMP_NUM_THREADS"] = str(threads)  # for what is imported from now on

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from mutations import pairs
 
@@ -64,6 +64,7 @@ def test_symmetric_on_mutations():
 
 @settings(max_examples=400, deadline=None)
 @given(FORMULAS, FORMULAS)
+@example("x", r"\sin(\sin(\sin(\pi i)))")  # beyond every number: compared by shape
 def test_formulas(a, b):
     assert _same(a, a)
     assert _same(a, b) == _same(b, a)

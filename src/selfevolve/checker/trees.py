@@ -1,7 +1,6 @@
 """Structural facts about formula trees (their shape is described in `syntax`)."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 
 def nodes(tree: tuple) -> Iterator[tuple]:
@@ -50,15 +49,39 @@ def substitute(tree: tuple, name: str, value: tuple) -> tuple:
 
 
 def canonical(tree: tuple) -> str:
-    """A string equal for trees that differ only in the order of sums and products."""
+    """A string equal for trees that differ only in the order of sums and products and in where their signs stand."""
+    return repr(_ordered(tree))
+
+
+def _ordered(tree: tuple) -> tuple:
     kind = tree[0]
-    if kind in ("+", "*"):
-        return json.dumps([kind, *sorted(canonical(part) for part in tree[1])])
+    if kind == "-":
+        return _negated(_ordered(tree[1]))
+    if kind == "+":
+        parts = [_ordered(part) for part in tree[1]]
+        return _sum(term for part in parts for term in (part[1] if part[0] == "+" else (part,)))
+    if kind == "*":
+        parts = [_ordered(part) for part in tree[1]]
+        odd = sum(part[0] == "-" for part in parts) % 2
+        product = ("*", tuple(sorted((part[1] if part[0] == "-" else part for part in parts), key=repr)))
+        return ("-", product) if odd else product
     if kind == "f":
-        return json.dumps(["f", tree[1], *map(canonical, tree[2])])
+        return ("f", tree[1], tuple(map(_ordered, tree[2])))
+    if kind == "n" and tree[1] < 0:
+        return ("-", ("n", str(-tree[1])))
     if kind in ("n", "s", "k"):
-        return json.dumps([kind, str(tree[1])])
-    return json.dumps([kind, *(canonical(part) if isinstance(part, tuple) else str(part) for part in tree[1:])])
+        return (kind, str(tree[1]))
+    return (kind, *(_ordered(part) if isinstance(part, tuple) else str(part) for part in tree[1:]))
+
+
+def _sum(terms: Iterable[tuple]) -> tuple:
+    return ("+", tuple(sorted(terms, key=repr)))
+
+
+def _negated(tree: tuple) -> tuple:
+    if tree[0] == "-":
+        return tree[1]
+    return _sum(map(_negated, tree[1])) if tree[0] == "+" else ("-", tree)
 
 
 def is_product(tree: tuple) -> bool:
