@@ -1,17 +1,21 @@
 """The reports: complete, readable without a network, safe against what the data holds, and stable under a commit."""
 
 import base64
+import hashlib
 import json
 import re
 import textwrap
 
+import polars as pl
 import pytest
 from bs4 import BeautifulSoup
 from nbformat import v4, write
 from small_repository import SmallRepository
 
 from selfevolve import report
+from selfevolve.analysis.runs import FILES, Run
 from selfevolve.report import page as page_module
+from selfevolve.report import trace
 from selfevolve.report.provenance import provenance
 
 HOSTILE = '<script src="https://evil.example/x.js"></script><img src="https://evil.example/y.png" onerror="z()">'
@@ -31,6 +35,25 @@ METRICS = {
 }
 
 
+PER_SEED = pl.DataFrame({"variant": ["synco", "synco", "static_pool"], "seed": [1, None, 7], "rate": [0.5, 0.6, 0.7]})
+COMPARED = pl.DataFrame(
+    {"system": ["synco", "vanilla", "elsewhere"], "reference": ["static_pool", "synco", "vanilla"], "value": [0.1, None, 0.2]}
+)
+ACROSS = pl.DataFrame({"run": ["this run (tiny)", "big"], "system": ["synco", "synco"], "value": [0.1, 0.2]})
+PAPERS = pl.DataFrame({"system": ["synco"], "value": [0.9], "source": ["SynCo, Table 1"]})
+PLAIN = pl.DataFrame({"reason": ["duplicate"], "len": [3]})
+
+
+def analysed() -> v4.nbbase.NotebookNode:
+    """An executed notebook with the kinds of tables the analysis shows."""
+    sources = {"table(run.memory)": PER_SEED, "gains(run.predictions)": COMPARED, "scales(runs)": ACROSS, "reference.t()": PAPERS}
+    cells = [v4.new_markdown_cell("# Analysis")]
+    for source, frame in {**sources, "plain": PLAIN}.items():
+        output = v4.new_output("display_data", data={"text/html": frame._repr_html_()})
+        cells.append(v4.new_code_cell(source, execution_count=1, outputs=[output]))
+    return v4.new_notebook(cells=cells)
+
+
 def executed(title: str) -> v4.nbbase.NotebookNode:
     """An executed notebook with every kind of output, and hostile text in each."""
     style = "<style>\n.dataframe { color: red }</style>"
@@ -44,9 +67,7 @@ def executed(title: str) -> v4.nbbase.NotebookNode:
     ]
     return v4.new_notebook(
         cells=[
-            v4.new_markdown_cell(
-                f"# {title}\n\nWhat is *asked* here. See [the paper](https://arxiv.org/abs/1).\n\nMore."
-            ),
+            v4.new_markdown_cell(f"# {title}\n\nWhat is *asked* here. See [the paper](https://arxiv.org/abs/1).\n\nMore."),
             v4.new_code_cell("out = 'the default'", metadata={"tags": ["parameters"]}, execution_count=1),
             v4.new_code_cell("out = 'the value'", metadata={"tags": ["injected-parameters"]}, execution_count=2),
             v4.new_code_cell("show('<b>code</b>')", execution_count=3, outputs=outputs),
@@ -58,13 +79,31 @@ def executed(title: str) -> v4.nbbase.NotebookNode:
 @pytest.fixture
 def rendered(repository: SmallRepository, root):
     """A committed small repository with its reports rendered."""
+    variants = {name: {"source": name} for name in ("synco", "static_pool", "other")}
+    cotraining = {"seeds": [0, 1], "iterations": 3, "variants": variants}
+    repository.write(
+        "params.yaml", json.dumps({"profile": "tiny", "profiles": {"tiny": {"a": {"steps": 3}, "cotraining": cotraining}}})
+    )
     repository.stage("synthesis", [])
-    repository.stage("cotraining", [], matrix={"variant": ["synco", "static_pool"]})
+    outs = ["artifacts/cotraining/${item.variant}", "artifacts/timings/${item.variant}.csv"]
+    keys = ["profile", "profiles.${profile}.cotraining"]
+    matrix = {"variant": ["synco", "static_pool"]}
+    repository.stage("cotraining", [], matrix=matrix, params=keys, outs=outs, deps=["artifacts/synthesis"])
+    repository.stage("evaluation", [], deps=["artifacts/cotraining"])
     repository.stage("report", [])
-    (root / "notebooks/03_report.ipynb").unlink()
+    (root / "notebooks/04_report.ipynb").unlink()
     for folder in ("synthesis", "cotraining/synco", "cotraining/static_pool"):
         repository.write(f"artifacts/{folder}/notebook.ipynb", "")
         write(executed(f"About {folder}"), root / f"artifacts/{folder}/notebook.ipynb")
+    repository.write("artifacts/evaluation/notebook.ipynb", "")
+    write(analysed(), root / "artifacts/evaluation/notebook.ipynb")
+    repository.write("artifacts/cotraining/synco/memory.parquet", "rows")
+    repository.write("artifacts/cotraining/synco/seed-0/reasoner/config.json", "{}")
+    repository.write("artifacts/cotraining/synco/seed-1/reasoner/model.safetensors", "weights")
+    repository.write("artifacts/timings/synco.csv", "times")
+    kept = trace.Kept(name="big", profile="paper", models=f"large {HOSTILE}", commit="abc", origins=trace.origins())
+    repository.write("runs/big/run.json", "")
+    trace.write(kept, root / "runs/big/run.json")
     repository.write("artifacts/analysis/metrics.json", json.dumps(METRICS))
     repository.write("data.dvc", "outs:\n- md5: 0123abcd.dir\n  path: data\n")
     repository.write(".gitignore", "/artifacts/\n")
@@ -84,9 +123,7 @@ def outside(soup: BeautifulSoup) -> list[str]:
     """Everything a browser would load by itself from somewhere else."""
     found = [str(tag) for tag in soup(["script", "link", "iframe", "object", "embed", "base"])]
     for tag in soup(True):
-        found += [
-            tag[name] for name in ("src", "srcset", "data", "poster") if not tag.get(name, "data:").startswith("data:")
-        ]
+        found += [tag[name] for name in ("src", "srcset", "data", "poster") if not tag.get(name, "data:").startswith("data:")]
         found += [f"{name} of {tag.name}" for name in tag.attrs if name.startswith("on")]
     for style in [tag.get_text() for tag in soup("style")] + [tag["style"] for tag in soup(style=True)]:
         found += re.findall(r"@import[^;]*|url\((?!['\"]?data:)[^)]*\)|https?://\S+", style)
@@ -111,11 +148,12 @@ def test_the_offline_check_finds_what_it_should():
 
 def test_every_page_stands_alone(rendered):
     pages = soups(rendered)
-    assert sorted(pages) == ["cotraining-static_pool.html", "cotraining-synco.html", "index.html", "synthesis.html"]
+    own = ["synthesis.html", "cotraining-synco.html", "cotraining-static_pool.html", "evaluation.html"]
+    assert sorted(pages) == sorted(["index.html", "runs.html", *own])
     for name, soup in pages.items():
         assert outside(soup) == [], name
-        links = [link["href"] for link in soup.nav("a")]
-        assert links == ["index.html", "synthesis.html", "cotraining-synco.html", "cotraining-static_pool.html"]
+        shown = [link["href"] for link in soup.nav("a")]
+        assert shown == ["index.html", *own, "runs.html"]
         assert [link["href"] for link in soup.nav("a", attrs={"aria-current": "page"})] == [name]
 
 
@@ -143,10 +181,86 @@ def test_the_index_shows_the_numbers_with_intervals_and_links_every_report(rende
     assert ["frozen Synthesizer", "–", "–", "–"] in rows
     text = soup.main.get_text()
     assert "These are toys. <script" in text and "What is asked here. See the paper." in text
-    links = {link["href"] for link in soup.main("a")}
-    assert links == {"metrics.json", "synthesis.html", "cotraining-synco.html", "cotraining-static_pool.html"}
+    found = {link["href"].partition("#")[0] for link in soup.main("a")}
+    own = {"synthesis.html", "cotraining-synco.html", "cotraining-static_pool.html", "evaluation.html"}
+    assert found == own | {"metrics.json", "runs.html"}
     assert json.loads((rendered / "metrics.json").read_text()) == METRICS
     assert not (rendered / "old.html").exists()
+
+
+def targets(table) -> list[list[str]]:
+    """The anchor behind every cell of a table, row by row."""
+    rows = [row("td") for row in table.tbody("tr")]
+    return [[cell.a["href"].removeprefix("runs.html#") for cell in row] for row in rows]
+
+
+def test_every_cell_of_every_table_leads_to_its_run(rendered):
+    pages = soups(rendered)
+    anchors = {tag["id"] for tag in pages["runs.html"](id=True)}
+    cells = [
+        cell for soup in pages.values() for table in soup("table", class_="dataframe") for cell in (table.tbody or table)("td")
+    ]
+    cells += [cell for table in pages["index.html"]("table") for cell in table("td")]
+    assert len(cells) > 30
+    for cell in cells:
+        page, _, anchor = cell.a["href"].partition("#")
+        assert page == "runs.html" and anchor in anchors, cell
+        assert cell.a.get_text() == cell.get_text()
+
+
+def test_rows_lead_to_the_variant_the_seed_or_both_sides_of_a_comparison(rendered):
+    per_seed, compared, across, papers, plain = soups(rendered)["evaluation.html"]("table", class_="dataframe")
+    synco, pool = "cotraining-synco", "cotraining-static_pool"
+    assert targets(per_seed) == [[f"{synco}-seed-1"] * 3, [synco] * 3, [pool] * 3]  # the pool was not run with seed 7
+    assert targets(compared) == [
+        [synco, pool, f"{synco}_minus_{pool}"],
+        ["synthesis", synco, f"synthesis_minus_{synco}"],
+        ["evaluation", "synthesis", "evaluation_minus_synthesis"],  # a released checkpoint
+    ]
+    assert targets(across) == [[synco] * 3, [f"big--{synco}"] * 3]
+    assert targets(papers) == [["paper"] * 3] and "reference" in papers["class"]
+    assert targets(plain) == [["evaluation"] * 2]
+    assert [cell.a.get("tabindex") for cell in plain.tbody("td")] == [None, "-1"]
+
+
+def test_a_table_names_the_files_it_was_computed_from(rendered):
+    lines = [line.get_text() for line in soups(rendered)["evaluation.html"](class_="from")]
+    assert lines == ["from artifacts/cotraining/<variant>/memory.parquet", "from artifacts/evaluation/predictions.parquet"]
+
+
+def test_a_run_shows_its_parameters_seeds_and_files(rendered):
+    soup = soups(rendered)["runs.html"]
+    section = soup.find(id="cotraining-synco")
+    assert section.find(class_="parameters").get_text().splitlines() == [
+        "profile: tiny",
+        "cotraining:",
+        "  seeds:",
+        "  - 0",
+        "  - 1",
+        "  iterations: 3",
+        "  variants:",
+        "    synco:",
+        "      source: synco",
+    ]
+    assert section.find("a", href="#synthesis")
+    assert "training seeds 0, 1" in section.p.get_text()
+    rows = [[cell.get_text() for cell in row("td")] for row in section.find("table")("tr")[1:]]
+    digest = hashlib.sha256(b"rows").hexdigest()[:16]
+    assert ["artifacts/cotraining/synco/memory.parquet", "4 B", digest] in rows
+    assert "artifacts/timings/synco.csv" in [row[0] for row in rows]
+    assert "model.safetensors" in soup.find(id="cotraining-synco-seed-1").get_text()
+    assert "model.safetensors" not in soup.find(id="cotraining-synco-seed-0").get_text()
+    assert soup.find(id="big--cotraining-synco-seed-1") and "large <script" in soup.get_text()
+
+
+def test_a_damaged_record_of_a_kept_run_is_named(rendered, repository):
+    path = repository.write("runs/big/run.json", "{}")
+    with pytest.raises(ValueError, match=re.escape(f"{path}: not a record of a kept run")):
+        report.render()
+
+
+def test_the_fields_that_are_traced_are_those_of_a_run():
+    assert set(FILES) < set(Run._fields)
 
 
 def test_the_footer_is_the_same_after_the_reports_are_committed(rendered, repository, root):
@@ -193,8 +307,6 @@ def test_a_missing_notebook_names_the_stage_to_run(repository, root):
 
 
 def test_polars_frames_and_lists_render():
-    import polars as pl
-
     frame = pl.DataFrame({"system": ["synco"], "text": ["<b>x</b>"], "accuracy": [0.5]})
     cell = v4.new_code_cell("frame", outputs=[v4.new_output("display_data", data={"text/html": frame._repr_html_()})])
     notes = v4.new_markdown_cell(textwrap.dedent("# T\n\n- one\n- two\n\n| a | b |\n| - | - |\n| 1 | 2 |\n"))

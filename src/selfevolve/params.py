@@ -13,9 +13,10 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from selfevolve.gradus.settings import Gradus
 from selfevolve.models.settings import OptimParams, Sampling, SftParams, TinyConfig
 from selfevolve.paths import PARAMS
-from selfevolve.synco.settings import VerifierParams
+from selfevolve.synco.settings import RejectionSftParams, SourcesParams, Variant, VerifierParams
 
 
 class ParamsError(ValueError):
@@ -74,19 +75,6 @@ class Synthesis(_Section):
     pool_candidates: int = Field(ge=1, description="most cards proposed to fill it")
 
 
-class Variant(_Section):
-    """One run: where its tasks come from and which policies learn."""
-
-    source: Literal["synthesizer", "static_pool"]
-    train_synthesizer: bool
-
-    @model_validator(mode="after")
-    def _pool_has_no_synthesizer(self) -> "Variant":
-        if self.source == "static_pool" and self.train_synthesizer:
-            raise ValueError("a static pool has no Synthesizer to train: set train_synthesizer to false")
-        return self
-
-
 class Cotraining(_Section):
     """Stage 02: the co-training loop (3.3, C.3)."""
 
@@ -101,6 +89,8 @@ class Cotraining(_Section):
     synthesizer_optim: OptimParams
     reasoner_optim: OptimParams
     checkpoint_every: int = Field(ge=1, description="iterations between resumable checkpoints")
+    sources: SourcesParams
+    rejection_sft: RejectionSftParams
     variants: dict[str, Variant] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -112,7 +102,21 @@ class Cotraining(_Section):
                 raise ValueError(f"{name}.temperature is 0: a policy that is trained on its samples needs a temperature above 0")
         if self.tasks % self.contexts:
             raise ValueError(f"tasks ({self.tasks}) must be a multiple of contexts ({self.contexts})")
+        for name, variant in self.variants.items():
+            if variant.corpus is not None and variant.corpus not in self.sources.corpora:
+                raise ValueError(
+                    f"variants.{name}.corpus {variant.corpus!r} is none of sources.corpora: {', '.join(sorted(self.sources.corpora))}"
+                )
+        if self.rejection_sft.rounds > self.iterations:
+            raise ValueError(f"rejection_sft.rounds ({self.rejection_sft.rounds}) exceeds iterations ({self.iterations})")
         return self
+
+
+class Checkpoint(_Section):
+    """A released model that is evaluated as it is (released-checkpoint baselines, C.2)."""
+
+    name: str = Field(pattern=r"^[a-z0-9_]+$", description="of the system in the tables")
+    path: str = Field(min_length=1, description="local folder (relative to the repository) or hub id")
 
 
 class Evaluation(_Section):
@@ -121,6 +125,15 @@ class Evaluation(_Section):
     seed: int = Field(ge=0)
     draws: int = Field(ge=1, description="independent sampled runs")
     sampling: Sampling
+    source_tasks: int = Field(ge=1, description="tasks of each source that the untrained Reasoner rolls out (Figure 5)")
+    checkpoints: tuple[Checkpoint, ...] = Field(description="released models, evaluated beside ours")
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "Evaluation":
+        names = [checkpoint.name for checkpoint in self.checkpoints]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"checkpoints: the name {', '.join(repeated)} is given twice")
+        return self
 
 
 class Analysis(_Section):
@@ -138,6 +151,7 @@ class Profile(_Section):
     verifier: VerifierParams
     synthesis: Synthesis
     cotraining: Cotraining
+    gradus: Gradus
     evaluation: Evaluation
     analysis: Analysis
 

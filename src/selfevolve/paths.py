@@ -27,6 +27,7 @@ NOTEBOOKS = ROOT / "notebooks"
 DATA = ROOT / "data"
 ARTIFACTS = ROOT / "artifacts"
 REPORTS = ROOT / "reports"
+RUNS = ROOT / "runs"  # finished runs kept for comparison
 WORK = ROOT / ".work"
 
 

@@ -52,12 +52,23 @@ def deps(stage: str, item: dict[str, str]) -> list[str]:
     return [_resolve(dep, stage, item) for dep in stages()[stage].get("deps", [])]
 
 
+def outs(stage: str, item: dict[str, str]) -> list[str]:
+    """The files and folders the stage's item writes, as `dvc.yaml` lists them, resolved, relative to the root."""
+    listed = [next(iter(entry)) if isinstance(entry, dict) else entry for entry in stages()[stage].get("outs", [])]
+    return [_resolve(entry, stage, item) for entry in listed]
+
+
+def parameters(stage: str, item: dict[str, str]) -> dict[str, object]:
+    """The keys of `params.yaml` that the stage's item depends on, resolved, with their values."""
+    return {name: _lookup(name, stage) for name in _param_names(stage, item)}
+
+
 def key(stage: str, item: dict[str, str]) -> str:
     """A sha256 (hex) that changes when a parameter, an input, or a code file of the stage's item changes.
 
     Raises PipelineError for a dependency that does not exist.
     """
-    values = {name: _lookup(name, stage) for name in _param_names(stage, item)}
+    values = parameters(stage, item)
     contents = {dep: _digest(paths.ROOT / dep, stage) for dep in deps(stage, item)}
     text = json.dumps([stage, item, values, contents], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -105,9 +105,7 @@ def memory_frame(rows: list[dict]) -> pl.DataFrame:
 def prediction_frame(rows: list[dict]) -> pl.DataFrame:
     """Rows as a predictions frame, with defaults for what a test does not care about."""
     plain = {"benchmark": "exam", "mode": "greedy", "draw": 0, "seed": 0, "boxed": True, "answer": "1", "tokens": 9}
-    return pl.DataFrame(
-        [{name: {**plain, **row}.get(name) for name in PREDICTIONS} for row in rows], schema=PREDICTIONS
-    )
+    return pl.DataFrame([{name: {**plain, **row}.get(name) for name in PREDICTIONS} for row in rows], schema=PREDICTIONS)
 
 
 def simulate_memory(variant: str, seeds=(0, 1, 2), iterations=40, batch=16, k=4) -> pl.DataFrame:
@@ -230,6 +228,46 @@ def simulate_predictions(benchmarks=("exam", "svamp"), items=60, draws=3, seeds=
                         row |= {"skill": SKILLS[i % 6], "level": level, "correct": correct}
                         rows.append({**row, "mode": "sampled" if draw else "greedy", "draw": max(0, draw - 1)})
     return prediction_frame(rows)
+
+
+def simulate_rollouts(tasks=120, k=4) -> pl.DataFrame:
+    """Tasks of three sources before one Reasoner: the static pool's are mostly solved, synco's are mixed."""
+    parts = []
+    for variant, ease in (("static_pool", 0.95), ("frozen", 0.8), ("synco", 0.5)):
+        rng = np.random.default_rng([tasks, len(variant)])
+        right = rng.random((tasks, k)) < rng.beta(6 * ease, 6 * (1 - ease), (tasks, 1))
+        rewards = np.where(right, np.where(rng.random((tasks, k)) < 0.9, 1.0, 0.9), 0.0)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "variant": [variant] * tasks,
+                    "problem": [f"{variant} {i}" for i in range(tasks)],
+                    "answer": ["1"] * tasks,
+                    "success_rate": right.mean(axis=1),
+                    "gradient_bearing": rewards.max(axis=1) != rewards.min(axis=1),
+                    "rewards": rewards.tolist(),
+                }
+            )
+        )
+    return pl.concat(parts)
+
+
+@pytest.fixture(scope="session")
+def contamination(memory):
+    """Overlap of every admitted card with one benchmark of 60 items: a third of the cards share a gram with some."""
+    columns = {"benchmark": "exam", "item": "t0", "items": 60}
+    return {
+        name: frame.filter("admitted")
+        .select("seed", "iteration", "slot", *(pl.lit(value).alias(key) for key, value in columns.items()))
+        .with_columns(pl.when(pl.col("slot") % 3 == 0).then(0.25).otherwise(0.0).alias("overlap"))
+        .with_columns(longest=pl.col("overlap").ceil().cast(pl.Int64) * 5, items_touched=pl.col("overlap").ceil().cast(pl.Int64))
+        for name, frame in memory.items()
+    }
+
+
+@pytest.fixture(scope="session")
+def rollouts():
+    return simulate_rollouts()
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
+import polars as pl
 import pytest
 
-from selfevolve.analysis.admission import acceptance_table, key_table, rejection_reasons
+from selfevolve.analysis.admission import acceptance_table, key_table, overlap_table, rejection_reasons
 from selfevolve.analysis.variants import by_variant
 
 RIGHT = [1.0, 1.0]
@@ -55,3 +56,11 @@ def test_tables_stack_by_variant(memory):
     assert table.columns[0] == "variant"
     with pytest.raises(ValueError, match="no variant given"):
         by_variant(key_table, {})
+
+
+def test_overlap_by_hand():
+    rows = {"benchmark": ["exam", "gsm8k"] * 2, "items": [3, 9] * 2, "overlap": [0.5, 0.0, 0.0, 0.0]}
+    table = overlap_table(pl.DataFrame({**rows, "longest": [7, 0, 0, 0], "items_touched": [2, 0, 0, 0]}))
+    assert table.columns[-3:] == ["mean_overlap", "highest_overlap", "longest_run"]
+    assert table.drop("low", "high").rows() == [("exam", 3, 2, 0.5, 0.25, 0.5, 7), ("gsm8k", 9, 2, 0.0, 0.0, 0.0, 0)]
+    assert table["low"][0] < 0.5 < table["high"][0] and table["low"][1] == 0.0

@@ -5,18 +5,28 @@ import polars as pl
 import pytest
 import seaborn as sns
 
-from selfevolve.analysis import accuracy, accuracy_figures, cost, curriculum, dynamics, style
+from selfevolve.analysis import (
+    accuracy,
+    accuracy_figures,
+    attribution,
+    calibration,
+    corpora,
+    cost,
+    curriculum,
+    dynamics,
+    signals,
+    style,
+)
+from selfevolve.analysis.variants import SYSTEMS, by_variant
 
 
 @pytest.fixture(scope="module")
-def figures(predictions, memory, metrics, timings):
+def figures(predictions, memory, metrics, timings, rollouts):
     table, gains = accuracy.accuracy_table(predictions, 50), accuracy.gains_table(predictions, replicates=50)
     return {
         "accuracy": lambda: accuracy_figures.accuracy_figure(table),
         "gains": lambda: accuracy_figures.gains_figure(gains, "sampled"),
-        "by level": lambda: accuracy_figures.accuracy_by_figure(
-            accuracy.accuracy_by(predictions, "level", replicates=50)
-        ),
+        "by level": lambda: accuracy_figures.accuracy_by_figure(accuracy.accuracy_by(predictions, "level", replicates=50)),
         "curriculum": lambda: curriculum.curriculum_figure(memory),
         "skills": lambda: curriculum.share_figure(memory, "skill"),
         "difficulty": lambda: curriculum.share_figure(memory, "difficulty"),
@@ -24,6 +34,10 @@ def figures(predictions, memory, metrics, timings):
         "reward": lambda: dynamics.reward_figure(metrics),
         "optimisation": lambda: dynamics.optimisation_figure(metrics),
         "phases": lambda: cost.phase_figure(timings),
+        "attribution": lambda: attribution.attribution_figure(attribution.attribution_table(predictions, replicates=50)),
+        "enrichment": lambda: signals.enrichment_figure(by_variant(signals.enrichment_table, memory, replicates=20)),
+        "calibration": lambda: calibration.calibration_figure(by_variant(calibration.calibration_table, memory, replicates=20)),
+        "corpora": lambda: corpora.corpora_figure(rollouts),
     }
 
 
@@ -44,6 +58,10 @@ NAMES = (
     "reward",
     "optimisation",
     "phases",
+    "attribution",
+    "enrichment",
+    "calibration",
+    "corpora",
 )
 
 
@@ -92,7 +110,8 @@ def test_seaborn_takes_the_helper():
 
 
 def test_colours_are_fixed_and_distinct():
-    assert len(set(style.PALETTE.values())) == len(style.PALETTE) == 4
+    assert tuple(style.PALETTE) == tuple(style.MARKERS) == SYSTEMS
+    assert len(set(style.PALETTE.values())) == len(set(style.MARKERS.values())) == len(SYSTEMS)
     assert style.colour("something else") not in style.PALETTE.values()
 
 

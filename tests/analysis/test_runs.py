@@ -19,18 +19,20 @@ def settings():
 
 
 @pytest.fixture
-def artifacts(tmp_path, memory, metrics, timings, predictions):
+def artifacts(tmp_path, memory, contamination, metrics, timings, predictions, rollouts):
     """The outputs of the three stages before the analysis, in a folder of their own."""
     for name in VARIANTS:
         folder = tmp_path / "cotraining" / name
         folder.mkdir(parents=True)
         memory[name].write_parquet(folder / "memory.parquet")
+        contamination[name].write_parquet(folder / "contamination.parquet")
         metrics[name].write_csv(folder / "metrics.csv")
     (tmp_path / "timings").mkdir()
     for name in VARIANTS:
         timings[name].write_csv(tmp_path / "timings" / f"cotraining-{name}.csv")
     (tmp_path / "evaluation").mkdir()
     predictions.write_parquet(tmp_path / "evaluation" / "predictions.parquet")
+    rollouts.write_parquet(tmp_path / "evaluation" / "source_rollouts.parquet")
     reasoner = tmp_path / "synthesis" / "reasoner"
     reasoner.mkdir(parents=True)
     save_file({"a": np.zeros((3, 5)), "b": np.zeros(7), "c": np.zeros(())}, reasoner / "model.safetensors")
@@ -42,14 +44,14 @@ def facts(run) -> dict[str, str]:
     return dict(run.provenance.iter_rows())
 
 
-def test_every_file_is_read_under_its_variant(settings, artifacts, memory, metrics, timings, predictions):
+def test_every_file_is_read_under_its_variant(settings, artifacts, memory, metrics, timings, predictions, rollouts):
     run = load_runs(settings, artifacts)
     assert list(run.memory) == list(run.metrics) == list(run.timings) == list(VARIANTS)  # order of the tables
     for name in VARIANTS:
         assert run.memory[name].equals(memory[name])
         assert run.metrics[name].select("seed", "iteration").equals(metrics[name].select("seed", "iteration"))
         assert run.timings[name].columns == timings[name].columns and run.timings[name].height == timings[name].height
-    assert run.predictions.equals(predictions)
+    assert run.predictions.equals(predictions) and run.rollouts.equals(rollouts)
 
 
 def test_provenance_states_what_the_run_was(settings, artifacts):
@@ -57,6 +59,7 @@ def test_provenance_states_what_the_run_was(settings, artifacts):
     assert run.provenance.columns == ["what", "value"]
     assert facts(run) == {
         "profile": "tiny",
+        "variants": "static_pool, frozen, synco",
         "agents": "tiny models trained from scratch on templated arithmetic",
         "weights per agent": "23",
         "seeds": ", ".join(map(str, settings.cotraining.seeds)),
@@ -101,9 +104,11 @@ def test_one_benchmark_is_the_headline_and_several_are_averaged(settings, artifa
     ("name", "stage"),
     [
         ("cotraining/synco/memory.parquet", "cotraining"),
+        ("cotraining/frozen/contamination.parquet", "cotraining"),
         ("cotraining/frozen/metrics.csv", "cotraining"),
         ("timings/cotraining-static_pool.csv", "cotraining"),
         ("evaluation/predictions.parquet", "evaluation"),
+        ("evaluation/source_rollouts.parquet", "evaluation"),
         ("synthesis/bootstrap.json", "synthesis"),
     ],
 )

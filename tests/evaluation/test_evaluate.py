@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 import torch
 
-from selfevolve import params
+from selfevolve import params, pipeline
 from selfevolve.evaluation import evaluate as module
 from selfevolve.evaluation.evaluate import SCHEMA, evaluate
 from selfevolve.evaluation.systems import systems
@@ -135,13 +135,22 @@ def test_an_interrupted_evaluation_leaves_nothing_that_passes_for_a_result(agent
     assert not (tmp_path / "synco-2.parquet").exists()
 
 
-def test_the_systems_are_vanilla_and_every_variant_with_every_seed():
+def test_the_systems_are_vanilla_and_every_variant_that_is_run_with_every_seed():
     settings = params.load("tiny")
     cotraining = settings.cotraining.model_copy(update={"seeds": (3, 5)})
     listed = systems(settings.model_copy(update={"cotraining": cotraining}))
     assert listed[0] == ("vanilla", 0, ARTIFACTS / "synthesis" / "reasoner")
     assert listed[1:] == [
         (variant, seed, ARTIFACTS / "cotraining" / variant / f"seed-{seed}" / "reasoner")
-        for variant in settings.cotraining.variants
+        for variant in pipeline.choices("cotraining")["variant"]
         for seed in (3, 5)
     ]
+
+
+def test_released_checkpoints_are_systems_too(agent, settings, tmp_path):
+    """Evaluated as they are, from a folder or a hub id, by the same code."""
+    evaluation = settings.evaluation.model_copy(update={"checkpoints": (params.Checkpoint(name="released", path=str(agent)),)})
+    name, seed, place = systems(settings.model_copy(update={"evaluation": evaluation}))[-1]
+    assert (name, seed) == ("released", 0)
+    rows = evaluate(name, seed, place, settings, ITEMS, tmp_path / "released.parquet")
+    assert rows["system"].unique().to_list() == ["released"] and rows["correct"].null_count() == 0

@@ -9,7 +9,7 @@ from selfevolve.cards import FIELDS
 from selfevolve.models.generation import Completion
 from selfevolve.synco.batch import Interaction, judge, reasoner_rows, record, synthesizer_rows, verify
 from selfevolve.synco.memory import SCHEMA
-from selfevolve.synco.sources import Proposal
+from selfevolve.synco.proposals import Proposal
 from selfevolve.synco.verifier import Verifier
 
 
@@ -104,6 +104,23 @@ def test_a_wrong_key_that_is_consistent_is_admitted_and_known_to_the_oracle_alon
     assert report.admitted
     rollouts = judge([report], [(1,)], [Completion([2], r"\boxed{7}"), Completion([3], r"\boxed{17}")])
     assert record(0, 1, 0, Interaction(Proposal(text, 0), report, rollouts[0]))["true_key"] is False
+
+
+def test_a_source_may_leave_most_checks_aside():
+    """A wrong sum does not reject a card whose key is known otherwise; a benchmark's problem does, and so does what is no card."""
+    verifier = Verifier(params.load("tiny").verifier, ["A box has 30 pens. Take 4. How many?"])
+    proposals = [Proposal(WRONG, 0), Proposal(OTHER, 0), Proposal("{", 0)]
+    reports = verify(proposals, verifier, remember=False, checks=frozenset({"contaminated"}))
+    assert [report.reason for report in reports] == ["", "contaminated", "schema:truncated"]
+    assert reports[0].steps == 0.0  # measured all the same
+
+
+def test_a_proposal_may_bring_its_origin_and_its_true_key(batch):
+    report, rollouts = batch[0].report, batch[0].rollouts
+    row = record(0, 1, 0, Interaction(Proposal(GOOD, 0, origin="backward", true_key=False), report, rollouts))
+    assert (row["origin"], row["true_key"], row["agreement"]) == ("backward", False, None)
+    row = record(0, 1, 0, Interaction(Proposal(GOOD, 0, agreement=0.6), report, rollouts))
+    assert (row["origin"], row["true_key"], row["agreement"]) == (None, True, 0.6)
 
 
 def test_an_iteration_without_admitted_cards_has_no_rows(batch):

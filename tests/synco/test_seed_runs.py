@@ -2,8 +2,10 @@ import polars as pl
 import pytest
 
 from selfevolve import params
-from selfevolve.synco import cotraining, runs
+from selfevolve.synco import cotraining, overlap, runs
 from selfevolve.synco.memory import SCHEMA, Memory
+
+NO_OVERLAP = pl.DataFrame(schema=overlap.SCHEMA)
 
 
 def leave_run(work, seed: int, iterations: int, agents=("reasoner", "synthesizer"), loss: str = "0.5") -> None:
@@ -53,9 +55,10 @@ def test_outputs_are_the_tables_and_the_trained_agents(tmp_path):
     leave_run(work, 1, 2, agents=("reasoner",))
     (runs.seed_folder(work, 0) / "checkpoint-000002").mkdir()
     memory, metrics, _ = runs.collect((0, 1), work)
-    runs.write(out, memory, metrics, (0, 1), work)
+    runs.write(out, memory, metrics, NO_OVERLAP, (0, 1), work)
     written = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
     assert written == {
+        "contamination.parquet",
         "memory.parquet",
         "metrics.csv",
         "seed-0/reasoner/model.safetensors",
@@ -66,7 +69,25 @@ def test_outputs_are_the_tables_and_the_trained_agents(tmp_path):
     assert pl.read_parquet(out / "memory.parquet").equals(memory)
     assert pl.read_csv(out / "metrics.csv").equals(metrics)
     assert not any("total_s" in path.read_text() for path in out.rglob("*.csv"))  # wall times are not reproducible
-    runs.write(out, memory, metrics, (0, 1), work)  # once more, over what is there
+    runs.write(out, memory, metrics, NO_OVERLAP, (0, 1), work)  # once more, over what is there
+
+
+def test_what_a_source_made_is_collected(tmp_path):
+    """A pool is the same for all seeds and comes once; R-Zero's rounds differ and come all."""
+    assert runs.collect_source((0, 1), tmp_path) is None and runs.source_summary((0, 1), tmp_path) is None
+    for seed in (0, 1):
+        folder = runs.seed_folder(tmp_path, seed) / runs.SOURCE
+        folder.mkdir(parents=True)
+        pl.DataFrame({"origin": ["backward", "rephrase", "rephrase"], "reason": ["", "", "duplicate"]}).write_parquet(folder / "pool.parquet")
+    assert runs.collect_source((0, 1), tmp_path).height == 3
+    assert runs.source_summary((0, 1), tmp_path)["len"].sum() == 3
+    for seed in (0, 1):
+        folder = runs.seed_folder(tmp_path / "r_zero", seed) / runs.SOURCE
+        folder.mkdir(parents=True)
+        for number in (1, 2):
+            pl.DataFrame({"seed": [seed], "round": [number]}).write_parquet(folder / f"{number:06d}.parquet")
+    rounds = runs.collect_source((0, 1), tmp_path / "r_zero")
+    assert rounds.select("seed", "round").rows() == [(0, 1), (0, 2), (1, 1), (1, 2)]
 
 
 def test_timings_go_where_the_pipeline_expects_them(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""What the verifier let through: acceptance, reasons for rejection, and how often an admitted key is truly right.
+"""What the verifier let through: acceptance, reasons for rejection, how often an admitted key is truly right, overlap with benchmarks.
 
 The paper reports the acceptance rate (Table 8 c). Reasons and true keys go beyond it: a rule-based verifier can admit
 a task whose key is wrong, and the tiny tasks have an oracle that knows. The oracle reads only the problems it can
@@ -58,6 +58,24 @@ def key_table(memory: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(
         rows, schema={**schema, "rate": pl.Float64, "low": pl.Float64, "high": pl.Float64}, orient="row"
     )
+
+
+def overlap_table(contamination: pl.DataFrame) -> pl.DataFrame:
+    """What admitted cards share with the benchmarks below the line at which they are rejected (synco/overlap.py), per benchmark.
+
+    ``contamination`` follows artifacts/cotraining/<variant>/contamination.parquet. Columns: benchmark, items, cards, touching (share of the
+    cards that share a short gram with an item) with low and high (Wilson), mean_overlap, highest_overlap (shares of a card's grams found in
+    its nearest item), longest_run (tokens in a row).
+    """
+    rows = []
+    for (benchmark,), part in contamination.group_by("benchmark", maintain_order=True):
+        share = proportion(int((part["items_touched"] > 0).sum()), part.height)
+        overlap = part["overlap"]
+        found = (share.value, share.low, share.high, overlap.mean(), overlap.max(), part["longest"].max())
+        rows.append((benchmark, part["items"][0], part.height, *found))
+    floats = dict.fromkeys(("touching", "low", "high", "mean_overlap", "highest_overlap"), pl.Float64)
+    schema = {"benchmark": pl.String, "items": pl.Int64, "cards": pl.Int64, **floats, "longest_run": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("benchmark")
 
 
 def _seeds(memory: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:

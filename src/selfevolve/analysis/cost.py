@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 from selfevolve.analysis import style
 from selfevolve.analysis.curriculum import outcomes
 from selfevolve.analysis.learnability import DIFFICULTIES, difficulty_group
-from selfevolve.analysis.statistics import REPLICATES, proportion, ratio
+from selfevolve.analysis.statistics import REPLICATES, proportion, ratio, statistic_interval
 from selfevolve.analysis.variants import label, ordered
 
 PHASES = {
@@ -42,27 +42,19 @@ _QUANTITIES = (
 _SPLIT = dict(zip(DIFFICULTIES, ("learnable", "mid_band", "hard", "other"), strict=True))
 
 
-def timing_table(timings: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Table 8 (a): variant, seeds, steps (iterations per seed, the longest), mean and median update_s, median wall_s;
-    seconds.
+def timing_table(timings: Mapping[str, pl.DataFrame], replicates: int = REPLICATES, seed: int = 0) -> pl.DataFrame:
+    """Table 8 (a): variant, quantity, seconds, low, high, n (iterations, all seeds), for mean and median update and median wall time.
 
     ``timings`` maps a variant to its artifacts/timings/cotraining-<variant>.csv.
     """
     rows = []
     for variant in ordered(timings):
         frame = _timings(timings[variant], variant)
-        rows.append(
-            {
-                "variant": variant,
-                "seeds": frame["seed"].n_unique(),
-                "steps": frame["iteration"].max(),
-                "mean_update_s": frame["update_s"].mean(),
-                "median_update_s": frame["update_s"].median(),
-                "median_wall_s": frame["total_s"].median(),
-            }
-        )
-    floats = dict.fromkeys(("mean_update_s", "median_update_s", "median_wall_s"), pl.Float64)
-    return pl.DataFrame(rows, schema={"variant": pl.String, "seeds": pl.Int64, "steps": pl.Int64, **floats})
+        for quantity, column, statistic in _QUANTITIES:
+            rows.append((variant, quantity, *statistic_interval(frame[column].to_numpy(), statistic, replicates, seed)))
+    names = {"variant": pl.String, "quantity": pl.String}
+    floats = dict.fromkeys(("seconds", "low", "high"), pl.Float64)
+    return pl.DataFrame(rows, schema={**names, **floats, "n": pl.Int64}, orient="row")
 
 
 def timing_differences(
@@ -93,9 +85,7 @@ def phase_table(timings: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     rows = []
     for variant in ordered(timings):
         frame = _timings(timings[variant], variant)
-        means = {
-            phase: float(frame[column].mean() or 0.0) for column, phase in PHASES.items() if column in frame.columns
-        }
+        means = {phase: float(frame[column].mean() or 0.0) for column, phase in PHASES.items() if column in frame.columns}
         total = sum(means.values())
         rows += [(variant, phase, s, s / total if total > 0 else None) for phase, s in means.items()]
     schema = {"variant": pl.String, "phase": pl.String, "seconds": pl.Float64, "share": pl.Float64}
@@ -105,8 +95,8 @@ def phase_table(timings: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 def yield_table(memory: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """Table 8 (b): gradient-bearing cards per proposed card, split by intended difficulty, and per batch.
 
-    Columns: variant, batches, batch_size (proposed per batch), productive (cards), rate, low, high (Wilson), learnable,
-    mid_band, hard, other (these four sum to rate), mixed_rate (0 < SR < 1 only), tasks_per_batch.
+    Columns: variant, batches, batch_size (proposed per batch), proposed and productive (cards), rate, low, high (Wilson), learnable,
+    mid_band, hard, other (these four sum to rate), mixed_rate (0 < SR < 1 only), tasks_per_batch (rate times batch size).
     """
     rows = []
     for variant in ordered(memory):
@@ -124,6 +114,7 @@ def yield_table(memory: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
                 "variant": variant,
                 "batches": batches,
                 "batch_size": proposed / batches if batches else None,
+                "proposed": proposed,
                 "productive": productive.height,
                 "rate": rate.value,
                 "low": rate.low,
@@ -134,31 +125,54 @@ def yield_table(memory: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
             }
         )
     floats = ("rate", "low", "high", *_SPLIT.values(), "mixed_rate", "tasks_per_batch")
-    schema = {"variant": pl.String, "batches": pl.Int64, "batch_size": pl.Float64, "productive": pl.Int64}
+    schema = {"variant": pl.String, "batches": pl.Int64, "batch_size": pl.Float64, "proposed": pl.Int64, "productive": pl.Int64}
     return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(floats, pl.Float64)})
 
 
-def yield_changes(table: pl.DataFrame, variant: str = "synco", reference: str = "frozen") -> pl.DataFrame:
-    """Relative change row of Table 8 (b) from ``yield_table``: quantity, value, unit ("x" ratio, "tasks" difference).
+def yield_changes(
+    memory: Mapping[str, pl.DataFrame],
+    variant: str = "synco",
+    reference: str = "frozen",
+    replicates: int = REPLICATES,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Relative change row of Table 8 (b): quantity, variant, reference, change, low, high, n (batches of the smaller run).
 
-    No rows if either variant is missing; a ratio to zero is null.
+    ``change`` of productive cards per batch: of all, and of the intended difficulties the paper names, as a ratio (1.06: 6% more), with a
+    bootstrap interval over batches; null against zero. No rows if either variant is missing.
     """
-    sides = [table.filter(pl.col("variant") == name) for name in (variant, reference)]
     rows = []
-    if all(side.height for side in sides):
-        left, right = (side.row(0, named=True) for side in sides)
-        for name in ("learnable", "mid_band", "rate"):
-            rows.append((name, left[name] / right[name] if left[name] is not None and right[name] else None, "x"))
-        if left["tasks_per_batch"] is not None and right["tasks_per_batch"] is not None:
-            rows.append(("tasks_per_batch", left["tasks_per_batch"] - right["tasks_per_batch"], "tasks"))
-    return pl.DataFrame(rows, schema={"quantity": pl.String, "value": pl.Float64, "unit": pl.String}, orient="row")
+    if variant in memory and reference in memory:
+        sides = [_per_batch(memory[name]) for name in (variant, reference)]
+        for quantity in ("learnable", "mid_band", "all"):
+            found = ratio(*(side[quantity].to_numpy() for side in sides), np.mean, replicates, seed)
+            rows.append((quantity, variant, reference, *found))
+    names = dict.fromkeys(("quantity", "variant", "reference"), pl.String)
+    floats = dict.fromkeys(("change", "low", "high"), pl.Float64)
+    return pl.DataFrame(rows, schema={**names, **floats, "n": pl.Int64}, orient="row")
 
 
-def cost_summary(timings: Mapping[str, pl.DataFrame], memory: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Table 3: variant, mean_update_s, median_wall_s, gradient_rate, tasks_per_batch, for variants with both inputs."""
-    times = timing_table(timings).select("variant", "mean_update_s", "median_wall_s")
-    yields = yield_table(memory).select("variant", pl.col("rate").alias("gradient_rate"), "tasks_per_batch")
-    return times.join(yields, on="variant", how="inner", maintain_order="left")
+def cost_summary(
+    timings: Mapping[str, pl.DataFrame], memory: Mapping[str, pl.DataFrame], replicates: int = REPLICATES, seed: int = 0
+) -> pl.DataFrame:
+    """Table 3: variant, quantity, value, low, high, n, for variants with both inputs.
+
+    Quantities: mean update time and median wall time (s, n iterations), gradient rate (share of n proposed cards), and productive tasks per
+    batch (n batches).
+    """
+    times = timing_table(timings, replicates, seed).filter(pl.col("quantity").is_in(["mean update time", "median wall time"]))
+    rows = [row for row in times.iter_rows() if row[0] in memory]
+    for row in yield_table(memory).iter_rows(named=True):
+        if row["variant"] in timings:
+            rate = [row[name] for name in ("rate", "low", "high")]
+            counts = _per_batch(memory[row["variant"]])["all"].to_numpy()
+            rows.append((row["variant"], "gradient rate", *rate, row["proposed"]))
+            rows.append((row["variant"], "productive tasks per batch", *statistic_interval(counts, np.mean, replicates, seed)))
+    names = {"variant": pl.String, "quantity": pl.String}
+    floats = dict.fromkeys(("value", "low", "high"), pl.Float64)
+    table = pl.DataFrame(rows, schema={**names, **floats, "n": pl.Int64}, orient="row")
+    rank = {name: i for i, name in enumerate(ordered(timings))}
+    return table.sort(pl.col("variant").replace_strict(rank, return_dtype=pl.Int64), maintain_order=True)
 
 
 def production_table(memory: pl.DataFrame) -> pl.DataFrame:
@@ -214,13 +228,18 @@ def phase_figure(timings: Mapping[str, pl.DataFrame]) -> Figure:
     return figure
 
 
+def _per_batch(memory: pl.DataFrame) -> pl.DataFrame:
+    """Productive cards of every (seed, iteration): all, and by the name of ``_SPLIT``."""
+    bearing = pl.col("admitted") & pl.col("success_rate").is_not_null() & pl.col("gradient_bearing").fill_null(False)
+    counts = {"all": bearing.sum()} | {name: (bearing & (difficulty_group() == group)).sum() for group, name in _SPLIT.items()}
+    return memory.group_by("seed", "iteration", maintain_order=True).agg(**counts).cast(dict.fromkeys(counts, pl.Int64))
+
+
 def _timings(frame: pl.DataFrame, variant: str) -> pl.DataFrame:
     """Timings with ``update_s``, the sum of both agents' update phases (an agent that is not updated counts 0)."""
     parts = ("update_reasoner_s", "update_synthesizer_s")
     for name in ("seed", "iteration", "total_s", *parts):
         if name not in frame.columns:
             raise ValueError(f"timings of {variant!r} have no column {name!r}; they have {frame.columns}")
-    numbers = frame.with_columns(
-        pl.col(n).cast(pl.Float64, strict=False) for n in (*PHASES, "total_s") if n in frame.columns
-    )
+    numbers = frame.with_columns(pl.col(n).cast(pl.Float64, strict=False) for n in (*PHASES, "total_s") if n in frame.columns)
     return numbers.with_columns(pl.sum_horizontal(*(pl.col(name).fill_null(0.0) for name in parts)).alias("update_s"))

@@ -1,7 +1,7 @@
 """The few numbers a reader compares between commits: the JSON that ``dvc metrics show`` prints.
 
 Every number is a share in [0, 1], a difference of shares, or seconds, rounded to four digits; what does not exist (a
-variant that was not run) is null, so that the keys never change.
+variant of the default pipeline that was not run) is null, so that its keys never change; other systems have a key if they ran.
 """
 
 import math
@@ -13,9 +13,10 @@ from selfevolve.analysis.accuracy import AVERAGE, accuracy_table, gain
 from selfevolve.analysis.admission import acceptance_table, key_table
 from selfevolve.analysis.cost import timing_table
 from selfevolve.analysis.statistics import REPLICATES
-from selfevolve.analysis.variants import SYSTEMS, VARIANTS
+from selfevolve.analysis.variants import CORE, ordered
 
 _GAINS = (("synco", "vanilla"), ("synco", "frozen"), ("synco", "static_pool"))
+_VARIANTS = CORE[1:]  # vanilla is not trained
 
 
 def headline(
@@ -47,7 +48,8 @@ def headline(
     chosen = benchmark or (AVERAGE if len(names) > 1 else names[0] if names else None)
     accuracy, gains = _accuracy(predictions, chosen, mode, replicates, seed)
     synco = memory.get("synco")
-    times = {row["variant"]: row["median_wall_s"] for row in timing_table(timings).iter_rows(named=True)}
+    walls = timing_table(timings, replicates=1).filter(quantity="median wall time")
+    times = dict(walls.select("variant", "seconds").iter_rows())
     seeds = sorted(set().union(*(frame["seed"].unique().to_list() for frame in metrics.values())))
     out = {
         "profile": profile,
@@ -55,17 +57,19 @@ def headline(
         "statement": _statement(metrics, memory, chosen, names, mode, accuracy, seeds, models, weights, replicates),
         "accuracy": accuracy,
         "gain": gains,
-        "iteration_seconds": {name: times.get(name) for name in ("frozen", "synco", "static_pool")},
+        "iteration_seconds": {name: times.get(name) for name in ordered({*_VARIANTS, *times})},
         "acceptance_rate": None if synco is None else acceptance_table(synco)["rate"][-1],
         "true_key_rate": None if synco is None else key_table(synco)["rate"][-1],
-        "gradient_bearing_rate": {name: _ends(metrics.get(name)) for name in VARIANTS},
+        "gradient_bearing_rate": {name: _ends(metrics.get(name)) for name in ordered({*_VARIANTS, *metrics})},
     }
     return _plain(out)
 
 
 def _accuracy(predictions, chosen, mode, replicates, seed) -> tuple[dict, dict]:
-    accuracy = {name: dict.fromkeys(("value", "low", "high", "n")) for name in SYSTEMS}
-    gains = {f"{a}_minus_{b}": dict.fromkeys(("value", "low", "high")) for a, b in _GAINS}
+    systems = ordered({*CORE, *predictions["system"]})
+    accuracy = {name: dict.fromkeys(("value", "low", "high", "n")) for name in systems}
+    pairs = [*_GAINS, *(("synco", name) for name in systems if name not in CORE)]
+    gains = {f"{a}_minus_{b}": dict.fromkeys(("value", "low", "high")) for a, b in pairs}
     if chosen is None:
         return accuracy, gains
     rows = predictions.filter(pl.col("mode") == mode)
@@ -73,9 +77,8 @@ def _accuracy(predictions, chosen, mode, replicates, seed) -> tuple[dict, dict]:
         rows = rows.filter(pl.col("benchmark") == chosen)
     table = accuracy_table(rows, replicates, seed).filter(pl.col("benchmark") == chosen)
     for row in table.iter_rows(named=True):
-        if row["system"] in accuracy:
-            accuracy[row["system"]] = {key: row[key] for key in ("value", "low", "high", "n")}
-    for a, b in _GAINS:
+        accuracy[row["system"]] = {key: row[key] for key in ("value", "low", "high", "n")}
+    for a, b in pairs:
         interval = gain(rows, a, b, chosen, mode, replicates, seed)
         if interval is not None:
             gains[f"{a}_minus_{b}"] = {"value": interval.value, "low": interval.low, "high": interval.high}
@@ -99,14 +102,10 @@ def _statement(metrics, memory, chosen, names, mode, accuracy, seeds, models, we
     size = "" if weights is None else f" ({weights:,} weights each)"
     ran = [
         f"{name}: {frame['iteration'].max() or 0} iterations x {frame['seed'].n_unique()} seed(s)"
-        + (
-            f", {memory[name].height} cards proposed, {int(memory[name]['admitted'].sum())} admitted"
-            if name in memory
-            else ""
-        )
-        for name, frame in ((name, metrics[name]) for name in VARIANTS if name in metrics)
+        + (f", {memory[name].height} cards proposed, {int(memory[name]['admitted'].sum())} admitted" if name in memory else "")
+        for name, frame in ((name, metrics[name]) for name in ordered(metrics))
     ]
-    missing = [name for name in VARIANTS if name not in metrics]
+    missing = [name for name in _VARIANTS if name not in metrics]
     tasks = max((entry["n"] or 0 for entry in accuracy.values()), default=0)
     what = f"the unweighted average of {', '.join(names)}" if chosen == AVERAGE else f"that on {chosen}"
     lines = [

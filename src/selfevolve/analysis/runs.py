@@ -9,15 +9,31 @@ import polars as pl
 from safetensors import safe_open
 
 from selfevolve.analysis.variants import ordered
+from selfevolve.evaluation.systems import variants
 from selfevolve.params import Params, ScratchModel
 from selfevolve.paths import ARTIFACTS
+
+FILES = {  # field of Run -> the files it holds
+    "predictions": "artifacts/evaluation/predictions.parquet",
+    "rollouts": "artifacts/evaluation/source_rollouts.parquet",
+    "memory": "artifacts/cotraining/<variant>/memory.parquet",
+    "contamination": "artifacts/cotraining/<variant>/contamination.parquet",
+    "metrics": "artifacts/cotraining/<variant>/metrics.csv",
+    "timings": "artifacts/timings/cotraining-<variant>.csv",
+}
+THIS_RUN = "this run"
+"""How the run in `artifacts/` is called beside others."""
 
 
 class Run(NamedTuple):
     """Frames by variant, and what the run was."""
 
     predictions: pl.DataFrame
+    rollouts: pl.DataFrame
+    """Tasks of every source before the untrained Reasoner (evaluation/boundary.py)."""
     memory: dict[str, pl.DataFrame]
+    contamination: dict[str, pl.DataFrame]
+    """Overlap of every admitted card with every benchmark (synco/overlap.py)."""
     metrics: dict[str, pl.DataFrame]
     timings: dict[str, pl.DataFrame]
     main_benchmark: str | None
@@ -37,20 +53,21 @@ class Run(NamedTuple):
 
 
 def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
-    """Read the outputs of the stages synthesis, cotraining and evaluation.
+    """Read the outputs of the stages synthesis, cotraining (of the variants that are run) and evaluation.
 
     Raises FileNotFoundError, naming the stage to run, if one is missing.
     """
-    names = ordered(settings.cotraining.variants)
-    memory = {name: pl.read_parquet(_need("cotraining", artifacts / "cotraining" / name / "memory.parquet")) for name in names}
+    names = ordered(variants(settings))
+
+    def path(field: str, variant: str = "") -> Path:
+        stage = "cotraining" if "<variant>" in FILES[field] else "evaluation"
+        return _need(stage, artifacts / FILES[field].removeprefix("artifacts/").replace("<variant>", variant))
+
+    memory, contamination = ({name: pl.read_parquet(path(field, name)) for name in names} for field in ("memory", "contamination"))
     metrics, timings = (
-        {name: pl.read_csv(path, infer_schema_length=None) for name, path in paths.items()}
-        for paths in (
-            {name: _need("cotraining", artifacts / pattern.format(name)) for name in names}
-            for pattern in ("cotraining/{}/metrics.csv", "timings/cotraining-{}.csv")
-        )
+        {name: pl.read_csv(path(field, name), infer_schema_length=None) for name in names} for field in ("metrics", "timings")
     )
-    predictions = pl.read_parquet(_need("evaluation", artifacts / "evaluation" / "predictions.parquet"))
+    predictions, rollouts = pl.read_parquet(path("predictions")), pl.read_parquet(path("rollouts"))
     scratch = isinstance(settings.models.base, ScratchModel)
     models = (
         "tiny models trained from scratch on templated arithmetic"
@@ -61,6 +78,7 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
     bootstrap = json.loads(_need("synthesis", artifacts / "synthesis" / "bootstrap.json").read_text())
     facts = {
         "profile": settings.profile,
+        "variants": ", ".join(names),
         "agents": models,
         "weights per agent": f"{weights:,}" if weights else "as published",
         "seeds": ", ".join(map(str, settings.cotraining.seeds)),
@@ -76,7 +94,9 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
     benchmarks = settings.benchmarks.names
     return Run(
         predictions,
+        rollouts,
         memory,
+        contamination,
         metrics,
         timings,
         benchmarks[0] if len(benchmarks) == 1 else None,

@@ -85,9 +85,7 @@ def paired_difference(
     """
     lefts, rights = _strata(left), _strata(right)
     if [part.shape[1] for part in lefts] != [part.shape[1] for part in rights]:
-        raise ValueError(
-            "paired_difference: the two sides have different tasks; build both with matrix(..., items=common)"
-        )
+        raise ValueError("paired_difference: the two sides have different tasks; build both with matrix(..., items=common)")
     pairs = [_counted(a, b) for a, b in zip(lefts, rights, strict=True)]
     if not pairs or any(a.size == 0 for a, _ in pairs):
         return Interval(None, None, None, 0)
@@ -136,9 +134,7 @@ def pearson(x: pl.Series, y: pl.Series) -> Interval:
     return Interval(r, math.tanh(z - half), math.tanh(z + half), n)
 
 
-def ratio(
-    left: np.ndarray, right: np.ndarray, statistic=np.median, replicates: int = REPLICATES, seed: int = 0
-) -> Interval:
+def ratio(left: np.ndarray, right: np.ndarray, statistic=np.median, replicates: int = REPLICATES, seed: int = 0) -> Interval:
     """``statistic(left) / statistic(right)`` for two independent 1-d samples, each resampled on its own.
 
     ``statistic`` is a numpy reduction that takes ``axis`` (np.median, np.mean). None if a side is empty or the
@@ -153,6 +149,19 @@ def ratio(
     with np.errstate(divide="ignore", invalid="ignore"):
         draws = np.where(below == 0, np.nan, above / below)
     return Interval(float(statistic(left) / statistic(right)), *_percentiles(draws), n)
+
+
+def statistic_interval(sample: np.ndarray, statistic=np.median, replicates: int = REPLICATES, seed: int = 0) -> Interval:
+    """``statistic(sample)`` of a 1-d sample with its bootstrap interval; values that are NaN or null are left out, None if none is left.
+
+    ``statistic`` is a numpy reduction that takes ``axis`` (np.median, np.mean).
+    """
+    sample = np.asarray(sample, dtype=float)
+    sample = sample[~np.isnan(sample)]
+    if sample.size == 0:
+        return Interval(None, None, None, 0)
+    draws = _resampled(sample, statistic, replicates, np.random.default_rng(seed))
+    return Interval(float(statistic(sample)), *_percentiles(draws), sample.size)
 
 
 def _strata(data) -> list[np.ndarray]:

@@ -18,8 +18,19 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 WIDTH = 9.0  # inches
-PALETTE = {"vanilla": "#767676", "static_pool": "#009E73", "frozen": "#0072B2", "synco": "#D55E00"}
-MARKERS = {"vanilla": "D", "static_pool": "s", "frozen": "^", "synco": "o"}
+PALETTE = {
+    "vanilla": "#767676",
+    "metamathqa": "#CC79A7",
+    "scalequest": "#E69F00",
+    "openmathinstruct2": "#56B4E9",
+    "static_pool_sft": "#117733",
+    "static_pool": "#009E73",
+    "rewriting": "#5B4B8A",
+    "r_zero": "#8C6D31",
+    "frozen": "#0072B2",
+    "synco": "#D55E00",
+}
+MARKERS = dict(zip(PALETTE, "DvP<Xs>p^o", strict=True))
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5B4B8A", "#8C6D31", "#767676")
 LADDER = {  # names with a fixed colour in stacked shares: difficulties light to dark, what is left in grey
     "learnable": "#C6DBEF",

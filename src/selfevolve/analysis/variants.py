@@ -4,20 +4,24 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-SYSTEMS = ("vanilla", "static_pool", "frozen", "synco")
-VARIANTS = SYSTEMS[1:]  # vanilla is not trained, so it has no memory, metrics or timings
-LABELS = {
+LABELS = {  # in the order of the paper's Table 1
     "vanilla": "Vanilla",
+    "metamathqa": "MetaMathQA",
+    "scalequest": "ScaleQuest-Math",
+    "openmathinstruct2": "OpenMathInstruct-2",
+    "static_pool_sft": "Reject-sample SFT",
     "static_pool": "Static pool",
+    "rewriting": "Offline rewriting",
+    "r_zero": "R-Zero",
     "frozen": "Frozen Synth.",
     "synco": "SynCo",
 }
+SYSTEMS = tuple(LABELS)
+CORE = ("vanilla", "static_pool", "frozen", "synco")
+"""The systems of the default pipeline; the others are run on demand."""
 COMPARISONS = (
-    ("synco", "vanilla"),
-    ("frozen", "vanilla"),
-    ("static_pool", "vanilla"),
-    ("synco", "frozen"),
-    ("synco", "static_pool"),
+    *(("synco", name) for name in ("vanilla", "frozen", *(n for n in SYSTEMS if n not in ("vanilla", "frozen", "synco")))),
+    *((name, "vanilla") for name in SYSTEMS if name not in ("vanilla", "synco")),
 )
 
 

@@ -64,6 +64,7 @@ class Blueprint(Record):
     known: tuple[str, ...] = Field(default=(), description="what the user can say when asked")
     unknown: tuple[str, ...] = Field(default=(), description="what the user cannot say")
     steps: tuple[Step, ...] = Field(min_length=1)
+    serial: int = Field(default=0, ge=0, description="how many alike were proposed before; only the baselines repeat themselves")
 
     @model_validator(mode="after")
     def _ordered(self) -> Blueprint:

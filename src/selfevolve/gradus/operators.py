@@ -19,6 +19,7 @@ from selfevolve import paths
 from selfevolve.gradus.expressions import Context, Definition, Expression, ExpressionError, Let, Scope, define
 from selfevolve.gradus.judgement import Judgement, Undetermined, Unit, judged
 from selfevolve.gradus.records import (
+    Conduct,
     Fact,
     GuardRecord,
     LibraryError,
@@ -26,13 +27,15 @@ from selfevolve.gradus.records import (
     NotOperational,
     OperatorRecord,
     Problem,
+    Settable,
     Situation,
+    conduct_problems,
     read,
 )
 
 __all__ = [
-    "Effect", "Guard", "Judgement", "Library", "LibraryError", "Operator", "Parameter", "Problem", "Situation", "Undetermined", "Unit",
-    "UnknownAction", "load", "load_file",
+    "Choice", "Conduct", "Effect", "Guard", "Judgement", "Library", "LibraryError", "Operator", "Parameter", "Problem", "Situation",
+    "Undetermined", "Unit", "UnknownAction", "load", "load_file",
 ]  # fmt: skip
 
 
@@ -102,6 +105,16 @@ class Operator:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A `records.Settable`, compiled: `arguments` gives candidate values for each argument of the init action, over the base state."""
+
+    env_type: Literal["assistant", "user"]
+    func_name: str
+    entity: str
+    arguments: Mapping[str, Expression]
+
+
+@dataclass(frozen=True)
 class Library:
     """The operators of one domain, by action."""
 
@@ -113,6 +126,8 @@ class Library:
     situations: tuple[Situation, ...]
     not_operational: tuple[NotOperational, ...]
     operators: Mapping[str, Operator]
+    settable: tuple[Choice, ...] = ()
+    conduct: Conduct = Conduct()
 
     def judge(self, env: State, action: str, arguments: Mapping[str, Any], facts: Mapping[str, Any] | None = None) -> Judgement:
         """Judge a call in the environment's current state, without executing it.
@@ -163,7 +178,8 @@ def load_file(path: Path | str) -> Library:
     path = Path(path)
     record = read(path)
     build = _Build(record)
-    operators = build.operators()
+    operators, settable = build.operators(), build.settable()
+    build.problems += conduct_problems(record)
     if build.problems:
         raise LibraryError(path, build.problems)
     return Library(
@@ -175,6 +191,8 @@ def load_file(path: Path | str) -> Library:
         situations=record.situations,
         not_operational=record.not_operational,
         operators=MappingProxyType(operators),
+        settable=settable,
+        conduct=record.conduct,
     )
 
 
@@ -203,6 +221,15 @@ class _Build:
                 self.problems.append(Problem(operator=record.action, field="action", reason="has an operator already"))
             built[record.action] = self._operator(record)
         return built
+
+    def settable(self) -> tuple[Choice, ...]:
+        """The init actions whose arguments a task may choose."""
+        return tuple(self._choice(number, record) for number, record in enumerate(self.record.settable))
+
+    def _choice(self, number: int, record: Settable) -> Choice:
+        place = f"settable.{number}.arguments"
+        arguments = {name: self._compile(text, self.scope, field=f"{place}.{name}") for name, text in record.arguments.items()}
+        return Choice(record.env_type, record.func_name, record.entity, MappingProxyType(arguments))
 
     def _report(self, error: ExpressionError, **place: str | None) -> None:
         self.problems.append(Problem(line=error.line, column=error.column, reason=error.reason, **place))

@@ -32,14 +32,22 @@ class _Record(BaseModel):
 
 
 class Fact(_Record):
-    """Something only the dialogue tells. `values`: the ones it can have, where these are few."""
+    """Something only the dialogue tells. `values`: the ones it can have, where these are few.
+
+    `scope`: told for one call, or once and the same for the whole conversation. `source`: who makes it so: the user says it, the
+    agent's own look-ups do (true once it has read what a call is about), or its requests (true while one is open).
+    """
 
     type: FactType
     values: tuple[str | int | float | bool, ...] | None = Field(default=None, min_length=1)
+    scope: Literal["call", "conversation"] = "call"
+    source: Literal["user", "reads", "requests"] = "user"
     text: Text
 
     @model_validator(mode="after")
     def _typed(self) -> Fact:
+        if self.source != "user" and self.type != "boolean":
+            raise ValueError(f"source {self.source} makes a boolean so, and this is of type {self.type}")
         wrong = [value for value in self.values or () if type(value) not in PYTHON_TYPES[self.type]]
         if wrong:
             raise ValueError(
@@ -111,6 +119,56 @@ class Situation(_Record):
     actions: tuple[InitAction, ...] = Field(min_length=1)
 
 
+class Settable(_Record):
+    """An init action whose arguments a task may choose, for what one record is at the start. `entity`: the argument that says which
+    record; `arguments`: an expression over the base state for the candidate values of each."""
+
+    env_type: Literal["assistant", "user"] = "assistant"
+    func_name: Text
+    entity: Name
+    arguments: dict[Name, Text]
+
+    @model_validator(mode="after")
+    def _named(self) -> Settable:
+        if self.entity not in self.arguments:
+            raise ValueError(f"entity {self.entity!r} is none of the arguments {sorted(self.arguments)}")
+        return self
+
+
+class Refused(_Record):
+    """The tool by which the agent records that it refuses a request, and the facts of that call that are about the request."""
+
+    action: Name
+    facts: dict[Name, Literal["action"]] = {}
+
+
+class Identified(_Record):
+    """A look-up by which the agent finds out who the user is: the facts that hold once it has succeeded. `result`: the one whose value
+    is what the tool answers, or the field of that name in its answer."""
+
+    action: Name
+    result: Name
+    facts: dict[Name, str | int | float | bool] = {}
+
+
+class Conduct(_Record):
+    """What the agent does of its own accord, besides what the user asks for.
+
+    `enabling`: actions it may take unasked to make a request possible. `refused`: how it records a refusal. `finished`: the tool that
+    ends its turn. `identified`: how it finds out who the user is.
+    """
+
+    enabling: tuple[Name, ...] = ()
+    refused: Refused | None = None
+    finished: Name | None = None
+    identified: tuple[Identified, ...] = ()
+
+    @property
+    def actions(self) -> frozenset[str]:
+        """Those that no user asks for: the refusal, and the end of a turn."""
+        return frozenset(filter(None, (self.refused and self.refused.action, self.finished)))
+
+
 class OperatorRecord(_Record):
     """One action with its guards."""
 
@@ -131,6 +189,8 @@ class LibraryRecord(_Record):
     facts: dict[Name, Fact] = {}
     definitions: dict[Text, Text] = {}
     situations: tuple[Situation, ...] = ()
+    settable: tuple[Settable, ...] = ()
+    conduct: Conduct = Conduct()
     not_operational: tuple[NotOperational, ...] = ()
     operators: tuple[OperatorRecord, ...] = Field(min_length=1)
 
@@ -178,6 +238,25 @@ def read(path: Path) -> LibraryRecord:
         raise LibraryError(path, [Problem(reason=f"not YAML: {getattr(error, 'problem', None) or error}", **place)]) from None
     except ValidationError as error:
         raise LibraryError(path, [_problem(each, content) for each in error.errors()]) from None
+
+
+def conduct_problems(record: LibraryRecord) -> list[Problem]:
+    """The actions and facts in the conduct that the library does not have."""
+    conduct, actions = record.conduct, {operator.action for operator in record.operators}
+    named: list[tuple[str, str, dict[str, Any]]] = [("enabling", action, {}) for action in conduct.enabling]
+    named += [("refused", conduct.refused.action, dict.fromkeys(conduct.refused.facts))] if conduct.refused else []
+    named += [("finished", conduct.finished, {})] if conduct.finished else []
+    named += [("identified", each.action, {each.result: None, **each.facts}) for each in conduct.identified]
+    reasons = []
+    for field, action, facts in named:
+        reasons += [(field, f"no operator for {action!r}")] if action not in actions else []
+        for name, value in facts.items():
+            fact = record.facts.get(name)
+            if fact is None:
+                reasons.append((field, f"no fact {name!r}"))
+            elif value is not None and not fact.accepts(value):
+                reasons.append((field, f"the fact {name!r} cannot be {value!r}"))
+    return [Problem(field=f"conduct.{field}", reason=reason) for field, reason in reasons]
 
 
 class _UniqueKeys(yaml.SafeLoader):

@@ -17,6 +17,7 @@ from pydantic import Field
 from selfevolve.environments.protocol import Environment
 from selfevolve.gradus.blueprints import Blueprint, Call, Record
 from selfevolve.gradus.judgement import Branch
+from selfevolve.gradus.outcomes import Facts
 from selfevolve.gradus.tasks import Demonstration, Event, Task
 
 
@@ -59,10 +60,12 @@ class Evidence(Record):
 
     reference_hash: str
     demonstration_hash: str
-    violations: tuple[str, ...]
-    missing: tuple[Branch, ...] = Field(description="intended branches that were not realised")
+    violations: tuple[str, ...] = Field(description="policies that the demonstration breaks, 'action: policy/outcome'")
+    missing: tuple[Branch, ...] = Field(description="intended branches that the demonstration did not realise")
     differences: tuple[str, ...] = Field(description="state differences between reference and demonstration, one line each")
-    errors: tuple[str, ...] = Field(description="calls of the reference that the environment or a guard refused, and why")
+    errors: tuple[str, ...] = Field(
+        description="what is wrong with the reference, 'check: details': it fails, breaks a policy, misses an intended branch, ..."
+    )
 
 
 class Evaluation(Record):
@@ -84,9 +87,9 @@ class Diagnosis(Record):
 class Roles(Protocol):
     """What a model does for the method."""
 
-    def write(self, action: str | None, least_covered: Sequence[Branch], count: int, seed: int) -> list[Blueprint]:
-        """Up to `count` blueprints: atomic ones that exercise the operator's conditional behaviours or, if no action is named, whatever
-        comes to mind (the model-prior baseline, 3.1)."""
+    def write(self, actions: Sequence[str], least_covered: Sequence[Branch], count: int, seed: int) -> list[Blueprint]:
+        """Up to `count` blueprints. One action: atomic ones that exercise its conditional behaviours; several: scenarios that take these
+        actions in this order; none: whatever comes to mind."""
 
     def evolve(self, parent: Blueprint, kernel: Kernel, least_covered: Sequence[Branch], seed: int) -> Blueprint | Declined:
         """A child that keeps the parent's requirements and adds what the kernel asks for, or a refusal to make one."""
@@ -96,6 +99,10 @@ class Roles(Protocol):
 
     def ground(self, blueprint: Blueprint, env: Environment, round: int, feedback: Sequence[str], seed: int) -> Task:
         """A concrete task with a candidate reference. `env` is a private copy to probe; `feedback` is what went wrong before."""
+
+    def tell(self, blueprint: Blueprint, told: Facts, calls: Sequence[Call], env: Environment, seed: int) -> Task:
+        """The task of a trajectory that was found by exploring (trajectory-first baseline, 3.1): the scenario of a user whose requests these
+        calls meet, with them as the reference. `told`: facts that hold for the whole conversation. `env` is a private copy."""
 
     def act(self, view: AgentView, feedback: Sequence[str], seed: int) -> Call | str:
         """The solving agent's next call or message. `feedback`: what the evaluator said of earlier attempts."""

@@ -1,6 +1,7 @@
 """One executed notebook as an HTML fragment that needs nothing from outside it."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import bleach
@@ -40,8 +41,11 @@ class Page:
     body: Markup
 
 
-def page(nb: nbformat.NotebookNode) -> Page:
-    """Render an executed notebook. Scripts, styles, and images from elsewhere are taken out of what the cells show."""
+def page(nb: nbformat.NotebookNode, link: Callable[[BeautifulSoup], None] = lambda soup: None) -> Page:
+    """Render an executed notebook. Scripts, styles, and images from elsewhere are taken out of what the cells show.
+
+    `link` may change the page last: it puts links on the cells of tables.
+    """
     nb = nbformat.from_dict(nb)
     if any("injected-parameters" in cell.metadata.get("tags", []) for cell in nb.cells):
         nb.cells = [cell for cell in nb.cells if "parameters" not in cell.metadata.get("tags", [])]  # the defaults
@@ -68,6 +72,7 @@ def page(nb: nbformat.NotebookNode) -> Page:
         table.wrap(soup.new_tag("div", attrs={"class": "scroll"}))
     for image in soup.find_all("img", src=False):
         image.decompose()
+    link(soup)
     heading = soup.find(re.compile("h[1-6]"))
     paragraph = heading.find_next("p") if heading else soup.find("p")
     return Page(_text(heading) or "Untitled", _text(paragraph), Markup(str(soup)))

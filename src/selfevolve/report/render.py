@@ -1,5 +1,6 @@
-"""The `report` stage: every executed notebook as one page, and an index that opens with the headline numbers."""
+"""The `report` stage: every executed notebook as one page, the runs behind them, and an index that opens with the headline numbers."""
 
+import functools
 import json
 import shutil
 
@@ -9,10 +10,12 @@ from markupsafe import Markup
 from pygments.formatters import HtmlFormatter
 
 from selfevolve import paths, pipeline
+from selfevolve.analysis import variants
+from selfevolve.report import links, trace
 from selfevolve.report.page import Page, page
 from selfevolve.report.provenance import provenance
 
-LABELS = {
+LABELS = variants.LABELS | {
     "vanilla": "vanilla (before training)",
     "static_pool": "static pool",
     "frozen": "frozen Synthesizer",
@@ -21,17 +24,19 @@ LABELS = {
 
 
 def render() -> None:
-    """Write `reports/`: `index.html`, a page per notebook, and a copy of the analysis's `metrics.json`.
+    """Write `reports/`: `index.html`, a page per notebook, `runs.html`, and a copy of the analysis's `metrics.json`.
 
     Raises FileNotFoundError naming the stage to run if an executed notebook or the metrics are missing.
     """
-    pages = _pages()
+    origins, kept = trace.origins(), trace.kept()
+    table_links = links.Links(origins, kept)
+    pages = _pages(table_links)
     metrics_path = paths.ARTIFACTS / "analysis" / "metrics.json"
     metrics = json.loads(_existing(metrics_path, "analysis").read_text(encoding="utf-8"))
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("selfevolve.report", "."), autoescape=True, undefined=jinja2.StrictUndefined
     )
-    for format in (share, points, number, label):
+    for format in (share, points, number, label, size):
         environment.filters[format.__name__] = environment.globals[format.__name__] = format
     shared = {
         "pages": pages,
@@ -41,9 +46,11 @@ def render() -> None:
     shutil.rmtree(paths.REPORTS, ignore_errors=True)
     paths.REPORTS.mkdir()
     shutil.copyfile(metrics_path, paths.REPORTS / "metrics.json")
-    _write(environment.get_template("index.html.j2"), "index.html", metrics=metrics, **shared)
+    _write(environment.get_template("index.html.j2"), "index.html", metrics=metrics, anchor=table_links.named, **shared)
     for file, (_, content) in pages.items():
         _write(environment.get_template("page.html.j2"), file, page=content, **shared)
+    anchors = {"origins": origins, "kept": kept, "pairs": table_links.pairs}
+    _write(environment.get_template("runs.html.j2"), links.PAGE, **anchors, **shared)  # last: the others fill `pairs`
 
 
 def share(value: float | None) -> str:
@@ -61,12 +68,17 @@ def number(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
+def size(count: int) -> str:
+    """A number of bytes, rounded."""
+    return f"{count} B" if count < 1000 else f"{count / 1000:,.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:,.1f} MB"
+
+
 def label(name: str) -> str:
     """How a system, or a difference of two, is called in a table."""
     return " − ".join(LABELS.get(part, part.replace("_", " ")) for part in name.split("_minus_"))
 
 
-def _pages() -> dict[str, tuple[str, Page]]:
+def _pages(table_links: links.Links) -> dict[str, tuple[str, Page]]:
     """File name -> (name in the navigation, page), in the order of `dvc.yaml`."""
     pages = {}
     for stage in pipeline.stages():
@@ -74,8 +86,9 @@ def _pages() -> dict[str, tuple[str, Page]]:
             continue
         for item in pipeline.items(stage):
             path = _existing(paths.ROOT / pipeline.out(stage, item) / "notebook.ipynb", stage)
-            name = " ".join([stage, *item.values()]).replace("_", " ")
-            pages[f"{'-'.join([stage, *item.values()])}.html"] = (name, page(nbformat.read(path, 4)))
+            name, home = " ".join([stage, *item.values()]).replace("_", " "), trace.identity(stage, item)
+            link = functools.partial(table_links.link, home=home)
+            pages[f"{home}.html"] = (name, page(nbformat.read(path, 4), link))
     return pages
 
 

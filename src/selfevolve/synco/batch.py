@@ -12,8 +12,8 @@ from selfevolve.models.generation import Completion
 from selfevolve.models.grpo import Row
 from selfevolve.synco import labels
 from selfevolve.synco.memory import SCHEMA, SIGNALS
+from selfevolve.synco.proposals import Proposal
 from selfevolve.synco.rewards import reasoner_reward, synthesizer_reward, teachability
-from selfevolve.synco.sources import Proposal
 from selfevolve.synco.verifier import Report, Verifier
 
 
@@ -53,11 +53,16 @@ class Interaction(NamedTuple):
         return synthesizer_reward(self.report.admitted, self.report.quality, self.report.reliability, mu, non_empty)
 
 
-def verify(proposals: Sequence[Proposal], verifier: Verifier, remember: bool) -> list[Report]:
-    """Verify the proposals in order; with `remember`, each admitted card joins the pool that later ones must differ from."""
+def verify(
+    proposals: Sequence[Proposal], verifier: Verifier, remember: bool, checks: frozenset[str] | None = None
+) -> list[Report]:
+    """Verify the proposals in order; with `remember`, each admitted card joins the pool that later ones must differ from.
+
+    `checks` are the verifier's checks that decide; None: all.
+    """
     reports = []
     for proposal in proposals:
-        report = verifier.verify(proposal.text)
+        report = verifier.verify(proposal.text, checks)
         if report.admitted and remember:
             verifier.remember(report.card)
         reports.append(report)
@@ -126,6 +131,8 @@ def record(seed: int, iteration: int, slot: int, item: Interaction) -> dict:
         "rewards": [],
         # A pool card was not written for this Reasoner, so nothing is paid for it.
         "synthesizer_reward": item.synthesizer_reward if proposal.completion_ids else None,
+        "origin": proposal.origin,
+        "agreement": proposal.agreement if report.agreement is None else report.agreement,
     }
     if card and proposal.weakness:
         row["alignment"] = float(row["skill"] == proposal.weakness)
@@ -138,6 +145,12 @@ def record(seed: int, iteration: int, slot: int, item: Interaction) -> dict:
             "success_rate": rollouts.success_rate,
             "teachability": teachability(rollouts.success_rate),
             "gradient_bearing": rollouts.gradient_bearing,
-            "true_key": families.true_key(card.problem, card.final_answer),
+            "true_key": _true_key(item),
         }
     return row
+
+
+def _true_key(item: Interaction) -> bool | None:
+    card = item.report.card
+    known = item.proposal.true_key
+    return families.true_key(card.problem, card.final_answer) if known is None else known

@@ -108,6 +108,11 @@ def synthesizer_messages(context: Context, prompts: str) -> list[Message]:
     return _messages(prompts, "synthesizer", values)
 
 
+def rewriting_messages(prompts: str, what: str, **values: str) -> list[Message]:
+    """The prompt that asks a model to rewrite: `what` is "rephrase" (of `problem`) or "statement" (of `question` and `answer`)."""
+    return [{"role": "user", "content": _fill(template(prompts, what), values)}]
+
+
 def _messages(prompts: str, role: str, values: dict[str, str]) -> list[Message]:
     system, user = template(prompts, f"{role}_system"), template(prompts, f"{role}_user")
     return [{"role": "system", "content": system}, {"role": "user", "content": _fill(user, values)}]

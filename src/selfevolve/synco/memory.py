@@ -49,10 +49,14 @@ SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
     "synthesizer_reward": pl.Float64,
     "gradient_bearing": pl.Boolean,
     "true_key": pl.Boolean,
+    "origin": pl.String,
+    "agreement": pl.Float64,
 }
 """Columns of the memory. `context` is the Synthesizer's user prompt, `text` its raw output, `reason` empty when admitted. Lists have
 one entry per rollout and are empty for a rejected card, whose outcome columns are null. `true_key` is the oracle's verdict on
-`final_answer`, null where it cannot read the problem."""
+`final_answer`, null where it cannot read the problem. `origin` says how a source other than the Synthesizer or its static pool came by
+the task (`proposals.Proposal.origin`). `agreement` is the share of independent answers that support the key: of the consensus check, or
+of R-Zero's vote; null where neither was asked."""
 
 
 class Memory:

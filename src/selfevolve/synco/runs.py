@@ -25,11 +25,38 @@ def collect(seeds: tuple[int, ...], work: Path) -> tuple[pl.DataFrame, pl.DataFr
     return memory, metrics, timings
 
 
-def write(out: Path, memory: pl.DataFrame, metrics: pl.DataFrame, seeds: tuple[int, ...], work: Path) -> None:
-    """Write `memory.parquet`, `metrics.csv` and `seed-<seed>/<agent>/` (trained weights) to `out`."""
+SOURCE = "source"
+"""Folder of a run where its source keeps what it made before or while training: the pool it built, or R-Zero's rounds."""
+
+
+def collect_source(seeds: tuple[int, ...], work: Path) -> pl.DataFrame | None:
+    """What the source made: `rewriting.SCHEMA` or `corpora.SCHEMA` (the same pool for all seeds), or `r_zero.SCHEMA`; None if nothing."""
+    parts = [sorted((seed_folder(work, seed) / SOURCE).glob("*.parquet")) for seed in seeds]
+    frames = [pl.read_parquet(path) for own in parts for path in own]
+    if not frames:
+        return None
+    return pl.concat(frames) if "seed" in frames[0].columns else frames[0]
+
+
+def source_summary(seeds: tuple[int, ...], work: Path) -> pl.DataFrame | None:
+    """How many tasks the source made, by kind and by the reason they were left out ("" if they were not); None if it made nothing."""
+    if (made := collect_source(seeds, work)) is None:
+        return None
+    kinds = [name for name in ("stage", "origin", "reason") if name in made.columns]
+    return made.group_by(kinds).len().sort("len", *kinds, descending=[True, *[False] * len(kinds)])
+
+
+def write(
+    out: Path, memory: pl.DataFrame, metrics: pl.DataFrame, contamination: pl.DataFrame, seeds: tuple[int, ...], work: Path
+) -> None:
+    """Write `memory.parquet`, `metrics.csv`, `contamination.parquet` (`overlap.report`), `source.parquet` (`collect_source`, if the
+    source made something) and `seed-<seed>/<agent>/` (trained weights) to `out`."""
     out.mkdir(parents=True, exist_ok=True)
     memory.write_parquet(out / "memory.parquet")
     metrics.write_csv(out / "metrics.csv")
+    contamination.write_parquet(out / "contamination.parquet")
+    if (made := collect_source(seeds, work)) is not None:
+        made.write_parquet(out / "source.parquet")
     for seed in seeds:
         for agent in AGENTS:
             shutil.rmtree(copy := seed_folder(out, seed) / agent, ignore_errors=True)

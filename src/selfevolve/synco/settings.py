@@ -1,8 +1,10 @@
-"""Settings of the verifier, as a record of `params.yaml` (SynCo 3.2, B.2)."""
+"""Settings of the verifier, the task sources and the learners, as records of `params.yaml` (SynCo 3.2, B.2, C.2)."""
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from selfevolve.models.settings import Sampling, SftParams
 
 _TOLERANCE = 1e-9  # of a sum of weights
 
@@ -43,6 +45,15 @@ class ReliabilityWeights(_Weights):
     grounding: float = Field(ge=0.0)
 
 
+class ConsensusParams(BaseModel):
+    """The consensus check (3.2, B.2, C.3). The paper applies it and gives neither number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    solutions: int = Field(ge=0, description="independent solutions of each card; 0 turns the check off; not stated")
+    min_agreement: float = Field(gt=0.0, le=1.0, description="share of them that must agree with the reference; not stated")
+
+
 class VerifierParams(BaseModel):
     """Thresholds and weights of the verifier. The paper states none of them ("supplementary implementation", B.2)."""
 
@@ -68,3 +79,106 @@ class VerifierParams(BaseModel):
     )
     recent_pool: int = Field(ge=1, description="admitted cards a new one must differ from; not stated")
     contamination_ngram: int = Field(ge=1, description="tokens shared with a benchmark item; not stated, 13 is common use")
+    overlap_ngram: int = Field(ge=1, description="tokens of the grams that the report on overlap counts; not stated")
+    consensus: ConsensusParams
+
+
+class RewritingShares(BaseModel):
+    """How many of each kind of rewritten problem, relative to each other."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rephrase: int = Field(ge=0)
+    self_verification: int = Field(ge=0)
+    backward: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _not_all_zero(self) -> Self:
+        if not (self.rephrase or self.self_verification or self.backward):
+            raise ValueError("all shares are 0: give at least one kind of rewriting a share")
+        return self
+
+
+class RewritingParams(BaseModel):
+    """Off-Augment GRPO: a pool of rewritten problems, made once from the cards of the static pool."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    size: int = Field(ge=1, description="rewritten problems in the pool")
+    shares: RewritingShares
+    writer: Literal["rules", "model"] = Field(description="who rephrases: fixed rules, or the untrained Reasoner")
+    sampling: Sampling = Field(description="of the model's rephrasings; unused by rules")
+
+
+class CorpusParams(BaseModel):
+    """One external corpus. It can only be run where `path` or `hub` says where it is."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    layout: Literal["metamathqa", "scalequest", "openmathinstruct2", "plain"] = Field(
+        description="which columns it has and which rows are synthetic, see `synco.corpora`; plain: problem, answer"
+    )
+    path: str | None = Field(description="local .jsonl or .parquet file, or a folder of them (relative to the repository)")
+    hub: str | None = Field(description="data set id on the hub")
+    problems: int = Field(ge=1, description="unique problems sampled")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.path is not None and self.hub is not None:
+            raise ValueError("path and hub are both given: set one of them to null")
+        return self
+
+
+class RZeroParams(BaseModel):
+    """R-Zero (Huang et al. 2025): stages in which the Challenger and then the Solver learn."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    challenger_steps: int = Field(ge=0, description="Challenger updates at the start of a round")
+    solver_steps: int = Field(ge=1, description="Solver updates of a round, which are the iterations of the run")
+    candidates: int = Field(ge=1, description="problems the Challenger then writes for the Solver")
+    answers: int = Field(ge=2, description="m, answers of the Solver that vote on the label")
+    band: float = Field(gt=0.0, le=0.5, description="delta: a problem is kept if its vote share is within 1/2 +- delta")
+    bleu_distance: float = Field(gt=0.0, le=1.0, description="tau: problems nearer than this form a cluster")
+    repetition_weight: float = Field(ge=0.0, description="lambda, of the repetition penalty")
+
+
+class SourcesParams(BaseModel):
+    """What the task sources other than the Synthesizer and its static pool need."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rewriting: RewritingParams
+    corpora: dict[str, CorpusParams]
+    r_zero: RZeroParams
+
+
+class RejectionSftParams(BaseModel):
+    """Reject-Sample SFT: generate, keep what is correct, fine-tune (ReST-EM, Singh et al. 2023)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rounds: int = Field(ge=1, description="times the run generates and then fine-tunes the untrained Reasoner anew")
+    per_problem: int = Field(ge=1, description="different correct solutions kept of one problem")
+    sft: SftParams = Field(description="of each fine-tuning")
+
+
+class Variant(BaseModel):
+    """One run: where its tasks come from, how the Reasoner learns from them, and whether the one who writes them learns."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    source: Literal["synthesizer", "static_pool", "rewriting", "corpus", "r_zero"]
+    learner: Literal["grpo", "rejection_sft"]
+    train_synthesizer: bool
+    corpus: str | None = Field(None, description="which of `sources.corpora`; only with source corpus")
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if (self.source == "corpus") != (self.corpus is not None):
+            raise ValueError(f"source {self.source} {'needs' if self.corpus is None else 'has no'} corpus: name one of sources.corpora")
+        if self.source == "r_zero" and not (self.train_synthesizer and self.learner == "grpo"):
+            raise ValueError("r_zero trains both of its agents by GRPO: set learner to grpo and train_synthesizer to true")
+        if self.train_synthesizer and self.source not in ("synthesizer", "r_zero"):
+            raise ValueError(f"source {self.source} has no Synthesizer to train: set train_synthesizer to false")
+        return self

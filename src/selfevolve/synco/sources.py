@@ -1,43 +1,60 @@
 """Where the tasks of an iteration come from (SynCo 3.2; baselines C.2).
 
-`SynthesizerSource` asks the Synthesizer, whether its weights are trained or frozen. `StaticPool` replays cards that the
-untrained Synthesizer wrote before training started.
+`SynthesizerSource` asks the Synthesizer, whether its weights are trained or frozen. `FixedPool` replays tasks that were there
+before training started: cards the untrained Synthesizer wrote (Static-Pool GRPO), rewritten problems (`rewriting`), or an external
+corpus (`corpora`). R-Zero's alternating Challenger is in `r_zero`.
 """
 
 import random
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
 
 import polars as pl
 
 from selfevolve.models.generation import Sampling
+from selfevolve.models.grpo import GroupRelativeTrainer, StepMetrics
 from selfevolve.models.policy import Policy
 from selfevolve.seeding import derive
+from selfevolve.synco.batch import Interaction, synthesizer_rows
 from selfevolve.synco.context import build_contexts, synthesizer_messages
-
-
-class Proposal(NamedTuple):
-    """One candidate task of an iteration, as text that still has to pass the verifier."""
-
-    text: str
-    group: int
-    """Index of its context: cards of one group are compared with each other."""
-    context: str = ""
-    weakness: str | None = None
-    prompt_ids: tuple[int, ...] = ()
-    completion_ids: tuple[int, ...] = ()
-    """Token ids for the Synthesizer's update; empty for a pool card."""
+from selfevolve.synco.proposals import Proposal
 
 
 class TaskSource(Protocol):
+    """Where proposals come from, and what learns when they have been tried."""
+
+    checks: frozenset[str] | None
+    """The verifier's checks that decide on admission; None: all of them."""
+    remember: bool
+    """Whether admitted cards join the recent pool that later ones must differ from."""
+
     def propose(self, iteration: int, recent: pl.DataFrame) -> list[Proposal]:
         """Candidates for `iteration` (1-based), given the recent rows of the memory."""
 
+    def learn(self, batch: Sequence[Interaction]) -> StepMetrics | None:
+        """Update the policy behind the source with the iteration's batch; None if nothing was updated."""
+
+    def save(self, folder: Path) -> None:
+        """Write what a resumed run needs of that policy."""
+
 
 class SynthesizerSource:
-    """Cards written by a Synthesizer under the current contexts (Eq. 1)."""
+    """Cards written by a Synthesizer under the current contexts (Eq. 1); without a `trainer` its weights are frozen."""
 
-    def __init__(self, policy: Policy, prompts: str, tasks: int, contexts: int, sampling: Sampling, seed: int):
-        self.policy, self.prompts, self.sampling, self.seed = policy, prompts, sampling, seed
+    checks, remember = None, True
+
+    def __init__(
+        self,
+        policy: Policy,
+        prompts: str,
+        tasks: int,
+        contexts: int,
+        sampling: Sampling,
+        seed: int,
+        trainer: GroupRelativeTrainer | None = None,
+    ):
+        self.policy, self.prompts, self.sampling, self.seed, self.trainer = policy, prompts, sampling, seed, trainer
         self.contexts, self.per_context = contexts, tasks // contexts
 
     def propose(self, iteration: int, recent: pl.DataFrame) -> list[Proposal]:
@@ -53,21 +70,44 @@ class SynthesizerSource:
             for draft, completion in zip(drafts, completions, strict=True)
         ]
 
+    def learn(self, batch: Sequence[Interaction]) -> StepMetrics | None:
+        return self.trainer.step(synthesizer_rows(batch)) if self.trainer else None
 
-class StaticPool:
+    def save(self, folder: Path) -> None:
+        if self.trainer:
+            self.trainer.save(folder)
+
+
+class FixedPool:
     """A fixed pool, drawn without replacement and reshuffled when it is used up (Static-Pool GRPO, C.2)."""
 
-    def __init__(self, cards: list[str], tasks: int, seed: int):
-        if not cards:
-            raise ValueError("the static pool is empty: the Synthesizer got no card past the verifier in stage synthesis")
-        self.cards, self.tasks, self.seed = cards, tasks, seed
+    remember = False  # a pool repeats itself by design
+
+    def __init__(self, pool: Sequence[Proposal], tasks: int, seed: int, checks: frozenset[str] | None = None):
+        if not pool:
+            raise ValueError("the pool of tasks is empty: no card got past the verifier when it was made")
+        self.pool, self.tasks, self.seed, self.checks = pool, tasks, seed, checks
 
     def propose(self, iteration: int, recent: pl.DataFrame) -> list[Proposal]:
-        first = (iteration - 1) * self.tasks
-        return [Proposal(self._card(position), 0) for position in range(first, first + self.tasks)]
+        return draw(self.pool, (iteration - 1) * self.tasks, self.tasks, self.seed, "pool")
 
-    def _card(self, position: int) -> str:
-        epoch, index = divmod(position, len(self.cards))
-        order = list(range(len(self.cards)))
-        random.Random(derive(self.seed, "pool", epoch)).shuffle(order)
-        return self.cards[order[index]]
+    def learn(self, batch: Sequence[Interaction]) -> StepMetrics | None:
+        return None
+
+    def save(self, folder: Path) -> None:
+        pass
+
+
+
+def draw(pool: Sequence[Proposal], first: int, count: int, seed: int, *name: str | int) -> list[Proposal]:
+    """Positions `first` to `first + count` of an endless walk through `pool`: whole passes, each in an order of its own.
+
+    The order of a pass is named by (seed, *name, number of the pass), so that any stretch can be drawn without the ones before.
+    """
+    return [pool[_order(len(pool), seed, *name, at // len(pool))[at % len(pool)]] for at in range(first, first + count)]
+
+
+def _order(size: int, seed: int, *name: str | int) -> list[int]:
+    order = list(range(size))
+    random.Random(derive(seed, *name)).shuffle(order)
+    return order

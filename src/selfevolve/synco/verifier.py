@@ -6,13 +6,15 @@ reliability "the internal consistency between the Synthesizer-provided reference
 rule-based, no LLM judge.
 
 Deviations:
-* The paper's coefficients and thresholds are in a supplement that is not public: they are `VerifierParams` here.
+* The paper gives no coefficient or threshold ("supplementary implementation"): they are `VerifierParams` here. The code released
+  with it (github.com/weiyang930/SynCo) weighs 0.30 schema, 0.30 problem, 0.25 answer, 0.10 novelty and 0.05 format, and admits from
+  0.5 on problem and answer and 0.3 on novelty (4-gram overlap with recent problems); it recomputes no arithmetic.
 * Beyond the consistency of the final answer, reliability weighs the arithmetic steps of the solution, recomputed, and
   grounding, the share of the problem's numbers that the solution uses: a key can be consistent with a solution of
   another problem. Support, the reverse, is an admission check: a Synthesizer paid for mixed outcomes soon finds chains
   such as "26+7=33; 32+2=34", whose steps are all right and whose result is not the problem's. A signal that does not apply (no step to check, no number in the problem) leaves the average.
 * Leakage and contamination are admission checks the paper asks of the prompt only (C.4).
-* The consensus check that B.2 and C.3 apply (independent solutions by a model) is not part of this verifier yet.
+* The consensus check of B.2 and C.3 needs a model to solve the problem, so it is apart, in `consensus`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from copy import copy
 from fractions import Fraction
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -46,7 +49,7 @@ class Report(BaseModel):
         description="'' if admitted, else the first check that failed: schema:<cards.REASONS>, incomplete:placeholder|"
         "short|truncated, invalid:no_question|figure|several_problems|unbalanced, format:box|sentence|several_lines|"
         "long_answer|unbalanced|unreadable, leakage, contaminated, inconsistent, no_step, wrong_step, ungrounded, "
-        "unsupported, duplicate"
+        "unsupported, duplicate, or no_consensus (`consensus`)"
     )
     card: TaskCard | None = None
     completeness: float | None = Field(default=None, description="share of the nine fields with substance")
@@ -62,6 +65,7 @@ class Report(BaseModel):
     contamination: float | None = Field(default=None, description="1 if it overlaps a benchmark problem")
     quality: float | None = None
     reliability: float | None = None
+    agreement: float | None = Field(default=None, description="share of independent solutions that agree; None: not asked")
 
 
 class Verifier:
@@ -72,6 +76,12 @@ class Verifier:
         self.contamination = ContaminationIndex(benchmark_problems, params.contamination_ngram)
         self._recent = RecentPool(params.recent_pool)
 
+    def emptied(self) -> "Verifier":
+        """A verifier of the same settings and benchmarks, with no recent pool yet."""
+        other = copy(self)
+        other._recent = RecentPool(self.params.recent_pool)
+        return other
+
     def remember(self, card: TaskCard) -> None:
         """Add an admitted card, so that later ones must differ from it. The caller verifies a batch in order."""
         self.remember_problem(card.problem)
@@ -80,8 +90,14 @@ class Verifier:
         """Add a problem by its text alone, as when the pool is rebuilt from the memory."""
         self._recent.add(problem)
 
-    def verify(self, text: str) -> Report:
-        """Judge one raw Synthesizer output. Never raises on bad input; does not change the pool."""
+    def verify(self, text: str, only: frozenset[str] | None = None) -> Report:
+        """Judge one raw Synthesizer output. Never raises on bad input; does not change the pool.
+
+        Args:
+            text: what the Synthesizer wrote.
+            only: the checks that may reject, by what stands before the colon of a reason ("invalid", "duplicate", ...); None: all.
+                Every signal is measured all the same, and what is no card is always rejected.
+        """
         try:
             card = parse_card(text)
         except CardError as error:
@@ -126,7 +142,7 @@ class Verifier:
             (support is not None and support < params.min_support, "unsupported"),
             (nearest.same >= params.duplicate_similarity, "duplicate"),
         )
-        reason = next((name for failed, name in checks if failed), "")
+        reason = next((name for failed, name in checks if failed and (only is None or name.partition(":")[0] in only)), "")
         return Report(
             admitted=not reason,
             reason=reason,

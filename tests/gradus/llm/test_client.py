@@ -15,8 +15,9 @@ from conftest import KEY
 from loopback import content, drop, garbage, half_body, hang, status, too_long, trickle
 from pydantic import ValidationError
 
+from selfevolve.gradus.errors import RoleFailed
 from selfevolve.gradus.llm.client import Client, Reply
-from selfevolve.gradus.llm.errors import EndpointError, RecordingError, RoleFailed
+from selfevolve.gradus.llm.errors import EndpointError, RecordingError
 from selfevolve.gradus.llm.forms import Diagnosed
 from selfevolve.gradus.llm.recording import read
 

@@ -19,7 +19,9 @@ DESK = yaml.safe_load(operators.load("desk").path.read_text(encoding="utf-8"))
 
 def shared_form() -> dict:
     return {
-        "facts": [{"name": name, "values": None, **fact} for name, fact in DESK["facts"].items()],
+        "facts": [
+            {"name": name, "values": None, "scope": "call", "source": "user", **fact} for name, fact in DESK["facts"].items()
+        ],
         "definitions": [{"head": head, "body": body} for head, body in DESK["definitions"].items()],
         "not_operational": copy.deepcopy(DESK["not_operational"]),
     }

@@ -17,7 +17,7 @@ WORKER = Path(__file__).with_name("kill_worker.py")
 
 
 def start(server: Loopback, folder: Path) -> subprocess.Popen:
-    command = [sys.executable, str(WORKER), server.url, str(folder), str(CALLS)]
+    command = [sys.executable, str(WORKER), server.url, str(folder), str(CALLS), str(UNDER_WAY), "50"]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -38,7 +38,7 @@ def test_a_killed_run_resumes_without_paying_twice(tmp_path):
         recorded, asked = draws(tmp_path), len(server.bodies)
         assert 0 < len(recorded) < CALLS
         lines, _ = start(server, tmp_path).communicate(timeout=120)
-        assert lines.splitlines() == [f"answer to question {number}" for number in range(CALLS)]
+        assert lines.splitlines() == [f"'answer to question {number}'" for number in range(CALLS)]
         assert sorted(body["seed"] for body in server.bodies[asked:]) == sorted(set(range(CALLS)) - recorded)
         # Every call was answered; twice only what was under way at a kill.
         times = Counter(body["seed"] for body in server.answered)

@@ -7,10 +7,10 @@ import json
 
 import pytest
 
+from selfevolve.gradus.errors import RoleFailed
 from selfevolve.gradus.llm import local
 from selfevolve.gradus.llm.calls import Output, Request
 from selfevolve.gradus.llm.client import Client
-from selfevolve.gradus.llm.errors import RoleFailed
 from selfevolve.gradus.llm.forms import Diagnosed
 from selfevolve.gradus.llm.settings import LlmSettings, Sampling
 from selfevolve.models import policy

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import threading
+from concurrent.futures import Future
 
 import pytest
 from hypothesis import given
@@ -31,11 +32,22 @@ def answer(text: str = "yes") -> Answer:
     )
 
 
+def put(recorded: Recording, asked: Request, said: Answer) -> None:
+    """Record a call and wait until it is on disk."""
+    done: Future[None] = Future()
+
+    def told(error: RecordingError | None) -> None:
+        done.set_exception(error) if error else done.set_result(None)
+
+    recorded.append(asked.spelled(), said, told)
+    done.result()
+
+
 def fill(folder, count: int) -> list[Request]:
     requests = [request(f"question {number}") for number in range(count)]
     recorded = Recording(folder)
     for number, each in enumerate(requests):
-        recorded.append(each, answer(f"answer {number}")).result()
+        put(recorded, each, answer(f"answer {number}"))
     recorded.close()
     return requests
 
@@ -61,7 +73,7 @@ def test_what_was_recorded_is_there_again_whole(tmp_path):
     asked = [request(), request(tools=(tool,), output=Output(name="a", json_schema={"type": "object"}))]
     recorded = Recording(tmp_path)
     for each in asked:
-        recorded.append(each, answer()).result()
+        put(recorded, each, answer())
     recorded.close()
     again = Recording(tmp_path)
     assert len(again) == 2 and all(again.get(each.key) == answer() for each in asked)
@@ -75,7 +87,7 @@ def test_a_message_is_stored_once(tmp_path):
     long = {"role": "system", "content": "policy " * 1000}
     recorded = Recording(tmp_path)
     for number in range(20):
-        recorded.append(request(messages=(long, {"role": "user", "content": str(number)})), answer()).result()
+        put(recorded, request(messages=(long, {"role": "user", "content": str(number)})), answer())
     recorded.close()
     assert sum(path.stat().st_size for path in tmp_path.glob("*.jsonl")) < 20_000
 
@@ -90,7 +102,7 @@ def test_a_part_may_be_torn_anywhere_at_its_end(tmp_path, kept):
     known = [recorded.get(each.key) is not None for each in requests]
     assert known == sorted(known, reverse=True)  # the earlier ones survive
     for each in requests:
-        recorded.append(each, answer("later")).result()
+        put(recorded, each, answer("later"))
     recorded.close()
     again = Recording(tmp_path)
     assert len(again) == 3
@@ -104,7 +116,7 @@ def test_a_torn_end_is_never_written_to(tmp_path):
     torn = part.read_bytes()[:-5]
     part.write_bytes(torn)
     recorded = Recording(tmp_path)
-    recorded.append(request("new"), answer()).result()
+    put(recorded, request("new"), answer())
     recorded.close()
     assert part.read_bytes() == torn
     assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == ["000000.jsonl", "000001.jsonl"]
@@ -144,7 +156,7 @@ def test_many_threads_share_the_fsyncs(tmp_path, monkeypatch):
 
     def work(name: int) -> None:
         for number in range(20):
-            recorded.append(request(f"{name} {number}"), answer()).result()
+            put(recorded, request(f"{name} {number}"), answer())
 
     threads = [threading.Thread(target=work, args=(name,)) for name in range(32)]
     for thread in threads:
@@ -160,7 +172,7 @@ def test_an_answer_is_known_only_once_it_is_on_disk(tmp_path, monkeypatch):
     recorded = Recording(tmp_path)
     seen = []
     monkeypatch.setattr(recording.os, "fsync", lambda fd: seen.append(recorded.get(request().key)))
-    recorded.append(request(), answer()).result()
+    put(recorded, request(), answer())
     assert seen and set(seen) == {None} and recorded.get(request().key) == answer()
     recorded.close()
 
@@ -175,11 +187,11 @@ def test_a_full_disk_stops_the_run_and_harms_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(recording.os, "write", write)
     with pytest.raises(RecordingError, match="No space left"):
-        recorded.append(request("new"), answer()).result()
+        put(recorded, request("new"), answer())
     with pytest.raises(RecordingError, match="No space left"):
         recorded.check()
     monkeypatch.undo()
-    recorded.append(request("paid already"), answer()).result()  # an answer under way is still kept
+    put(recorded, request("paid already"), answer())  # an answer under way is still kept
     recorded.close()
     again = Recording(tmp_path)
     assert len(again) == 3 and again.get(request("new").key) is None
@@ -191,7 +203,7 @@ def test_any_text_survives(tmp_path_factory, text, extra):
     folder = tmp_path_factory.mktemp("calls")
     recorded = Recording(folder)
     said = answer().model_copy(update={"message": {"content": text + "\ud800", **extra}})
-    recorded.append(request(text), said).result()
+    put(recorded, request(text), said)
     recorded.close()
     again = Recording(folder)
     assert again.get(request(text).key) == said

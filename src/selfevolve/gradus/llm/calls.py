@@ -2,14 +2,16 @@
 
 design.md section 6: a call is stored under the hash of (model, messages, sampling, schema, draw index). The tools offered are part of the
 schema: they constrain the answer too. The address of the endpoint is not, so that a recording outlives a server.
+
+Conversations repeat their messages at every turn, so a request is hashed and stored in two steps: messages, schema and list of tools are
+pieces, each with a digest, and the rest holds the digests.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -37,10 +39,40 @@ class Request(Record):
     tools: tuple[dict[str, Any], ...] = ()
     draw: int = Field(ge=0, lt=2**31, description="draw index: sent as the sampling seed; a new one asks for another answer")
 
-    @cached_property
+    def spelled(self) -> Spelled:
+        """The request as it is named and stored."""
+        pieces: dict[str, str] = {}
+
+        def digest(value: Any) -> str:
+            text = canonical(value)
+            name = hashlib.sha256(text.encode()).hexdigest()[:32]
+            pieces[name] = text
+            return name
+
+        rest = canonical(
+            {
+                "model": self.model,
+                "messages": [digest(message) for message in self.messages],
+                "sampling": self.sampling.model_dump(),
+                "output": digest(self.output.model_dump()) if self.output else None,
+                "tools": digest(self.tools) if self.tools else None,
+                "draw": self.draw,
+            }
+        )
+        return Spelled(hashlib.sha256(rest.encode()).hexdigest(), rest, pieces)
+
+    @property
     def key(self) -> str:
-        """SHA-256 of the canonical JSON, 64 hex digits."""
-        return hashlib.sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()
+        """SHA-256, 64 hex digits, under which the call is recorded."""
+        return self.spelled().key
+
+
+class Spelled(NamedTuple):
+    """A request in words: its key; canonical JSON, with digests in place of its pieces; and the JSON of the pieces by digest."""
+
+    key: str
+    rest: str
+    pieces: dict[str, str]
 
 
 class ToolCall(Record):

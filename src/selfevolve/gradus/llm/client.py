@@ -7,6 +7,7 @@
   times. Where it is complete and the model can learn from the complaint, answer and complaint are added to the conversation.
 
 The network side runs in one event loop in a thread of its own, which is what lets a call end at its time limit and 64 wait at once.
+A caller is woken by the thread that records its answer, so an answer passes through no more threads than it must.
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ from typing import Any, NoReturn, Protocol, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from selfevolve.gradus.blueprints import Record
+from selfevolve.gradus.errors import RoleFailed
 from selfevolve.gradus.llm import schemas
 from selfevolve.gradus.llm.accounting import Report, Tally
-from selfevolve.gradus.llm.calls import Answer, Message, Output, Request
-from selfevolve.gradus.llm.errors import EndpointError, RoleFailed
+from selfevolve.gradus.llm.calls import Answer, Message, Output, Request, Spelled
+from selfevolve.gradus.llm.errors import EndpointError
 from selfevolve.gradus.llm.recording import Recording
 from selfevolve.gradus.llm.settings import LlmSettings
 from selfevolve.seeding import derive
@@ -70,6 +72,7 @@ class Client:
         self._make = backend or open_backend
         self._backend: Backend | None = None
         self._flights: dict[str, Future[Answer]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="llm", daemon=True)
@@ -102,34 +105,49 @@ class Client:
 
     def complete(self, request: Request) -> Answer:
         """The answer to a request: recorded, under way, or sent for. Raises EndpointError or RecordingError."""
-        key = request.key
+        call, new = request.spelled(), False
         with self._lock:
-            answer = self._recording.get(key)
-            flight = None if answer else self._flights.get(key)
-            self._tally.request("replayed" if answer else "joined" if flight else "sent")
+            answer = self._recording.get(call.key)
+            flight = None if answer else self._flights.get(call.key)
             if answer is None and flight is None:
-                flight = asyncio.run_coroutine_threadsafe(self._fetch(request, key), self._loop)
-                self._flights[key] = flight
+                flight = self._flights[call.key] = Future()
+                new = True
+        self._tally.request("replayed" if answer else "sent" if new else "joined")
+        if new:
+            self._loop.call_soon_threadsafe(self._start, request, call)
         if flight is not None:
             try:
                 answer = flight.result()
             except Exception as error:
                 self._tally.count("failures", error.kind if isinstance(error, EndpointError) else type(error).__name__)
                 raise
-        self._tally.used(key, answer, paid=flight is not None)
+        self._tally.used(call.key, answer, paid=flight is not None)
         return answer
 
-    async def _fetch(self, request: Request, key: str) -> Answer:
+    def _start(self, request: Request, call: Spelled) -> None:
+        task = self._loop.create_task(self._fetch(request, call))
+        self._tasks.add(task)  # the loop alone would let it be collected
+        task.add_done_callback(self._tasks.discard)
+
+    async def _fetch(self, request: Request, call: Spelled) -> None:
         try:
             self._recording.check()
             if self._backend is None:
                 self._backend = self._make(self.settings, self._tally)
             answer = await self._backend.send(request)
-            await asyncio.wrap_future(self._recording.append(request, answer))
-            return answer
-        finally:
-            with self._lock:
-                del self._flights[key]
+        except BaseException as error:
+            self._land(call.key, error)
+        else:
+            self._recording.append(call, answer, lambda error: self._land(call.key, error or answer))
+
+    def _land(self, key: str, what: Answer | BaseException) -> None:
+        """Give an answer that is on disk, or what went wrong, to all who wait for it."""
+        with self._lock:
+            flight = self._flights.pop(key)
+        if isinstance(what, Answer):
+            flight.set_result(what)
+        else:
+            flight.set_exception(what)
 
     def ask(
         self, role: str, messages: Sequence[Message], form: type[Form], seed: int, accept: Callable[[Form], Result]

@@ -6,8 +6,11 @@ whatever the server does, a body that trickles in included.
 
 An attempt that timed out may have been paid for without an answer to record; such retries are counted by kind.
 
-The key is read from the environment when the first request goes out. Errors are made anew from what the SDK raises, without a chain to it,
-and the key is struck out of every text and answer, since a server may echo it.
+The openai SDK gives the address, the headers and the HTTP client. Its `create` and `post` are not used: what they do for one request takes
+three times the CPU of sending it, which 64 calls at once cannot afford; and the body is recorded as it is, unknown fields included.
+
+The key is read from the environment when the first request goes out. Errors are made anew from what the HTTP client raises, without a
+chain to it, and the key is struck out of every text and answer, since a server may echo it.
 """
 
 from __future__ import annotations
@@ -16,13 +19,14 @@ import asyncio
 import json
 import logging
 import os
+import random
 import time
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import httpx2
 import openai
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
 from selfevolve.gradus.llm.calls import Answer, Request
 from selfevolve.gradus.llm.errors import EndpointError
@@ -52,59 +56,68 @@ class Endpoint:
     def __init__(self, settings: LlmSettings, retried: Callable[[str], None]):
         self._settings, self._retried = settings, retried
         self._key = _key(settings)
-        # aiohttp below the SDK: its own transport looks at every open connection for every request, which 64 at once make dear.
-        self._client = openai.AsyncOpenAI(
-            api_key=self._key or "none",
-            base_url=settings.base_url,
-            max_retries=0,
-            http_client=openai.DefaultAioHttpClient(),
-            # Never reached: `_attempt` ends before. aiohttp's lost connections come as time-outs of the SDK, so these must not be mixed.
-            timeout=2 * settings.time_limit_s,
+        # aiohttp below the SDK: its other transport looks at every open connection for every request, which 64 at once make dear.
+        self._http = openai.DefaultAioHttpClient(
+            # Never reached: `_attempt` ends before. aiohttp's lost connections come as time-outs, so these must not be mixed.
+            timeout=2 * settings.time_limit_s
         )
+        self._client = openai.AsyncOpenAI(
+            api_key=self._key or "none", base_url=settings.base_url, max_retries=0, http_client=self._http
+        )
+        headers = {**self._client.auth_headers, **self._client.default_headers}
+        self._headers = {
+            name: value for name, value in headers.items() if isinstance(value, str)
+        }  # the others are to be left out
+        self._url = self._client.base_url.join("chat/completions")
         self._slots = asyncio.Semaphore(settings.concurrency)
 
     async def send(self, request: Request) -> Answer:
         """The answer to a request. Raises EndpointError."""
-        retrying = AsyncRetrying(
-            retry=retry_if_exception_type(_Transient), stop=self._stop, wait=self._wait, before_sleep=self._note, reraise=True
-        )
+        longest = self._settings.max_wait_s
         # The slot is kept between attempts: an endpoint that asks for patience gets less to do.
         async with self._slots:
-            try:
-                return await retrying(self._attempt, request)
-            except _Transient as fault:
-                attempts = retrying.statistics["attempt_number"]
-                kind, text, asked = fault.kind, fault.text, fault.retry_after_s
-        if asked is not None and asked > self._settings.max_wait_s:
-            text += f". It asks for a wait of {asked:.0f} s, more than max_wait_s"
+            for attempt in range(1, self._settings.attempts + 1):
+                try:
+                    return await self._attempt(request)
+                except _Transient as error:
+                    fault = error
+                wait = fault.retry_after_s
+                if wait is None:
+                    wait = random.uniform(0, min(longest, 2.0 ** (attempt - 2)))  # 0.5 s, 1 s, 2 s, ... at most
+                if wait > longest:
+                    fault.text += f". It asks for a wait of {wait:.0f} s, more than max_wait_s"
+                    break
+                if attempt < self._settings.attempts:
+                    self._retried(fault.kind)
+                    logger.warning("%s; attempt %d follows in %.1f s", fault.text, attempt + 1, wait)
+                    await asyncio.sleep(wait)
         raise EndpointError(
-            kind, f"{self._settings.base_url}: {text} (attempts: {attempts}). Resume the run when it answers again"
+            fault.kind, f"{self._settings.base_url}: {fault.text} (attempts: {attempt}). Resume the run when it answers again"
         )
 
     async def close(self) -> None:
         await self._client.close()
 
     async def _attempt(self, request: Request) -> Answer:
+        content = json.dumps(_body(request)).encode()
         start = time.perf_counter()
         limit = self._settings.time_limit_s
         try:
             async with asyncio.timeout(limit):
-                # Not `chat.completions.create`: its checks of every message cost more CPU than all the rest of a call, and the body is
-                # recorded as it is, fields the SDK does not know included.
-                body = await self._client.post("/chat/completions", cast_to=str, body=_body(request))
+                response = await self._http.send(
+                    self._http.build_request("POST", self._url, content=content, headers=self._headers)
+                )
         except TimeoutError:
             fault: Exception = _Transient("time_out", f"no answer within {limit:g} s")
-        except openai.APIStatusError as error:
-            if _is_too_long(error):
-                return Answer(message={}, finish="too_long", prompt_tokens=0, completion_tokens=0, seconds=0)
-            fault = self._refused(error)
-        except openai.APIConnectionError as error:
-            fault = _Transient("connection", self._clean(f"no connection ({error.__cause__ or error})"))
-        except openai.OpenAIError as error:
-            fault = EndpointError("sdk", self._clean(f"{self._settings.base_url}: {type(error).__name__}: {error}")[:_LONGEST])
+        except httpx2.HTTPError as error:
+            fault = _Transient("connection", self._clean(f"no connection ({error or type(error).__name__})"))
         else:
-            return self._answer(body, time.perf_counter() - start)
-        raise fault  # out here, so that no chain leads to the SDK's request and its headers
+            if response.is_success:
+                return self._answer(response.text, time.perf_counter() - start)
+            if _is_too_long(response):
+                return Answer(message={}, finish="too_long", prompt_tokens=0, completion_tokens=0, seconds=0)
+            fault = self._refused(response)
+        raise fault  # out here, so that no chain leads to the request and its headers
 
     def _answer(self, body: str, seconds: float) -> Answer:
         try:
@@ -121,31 +134,17 @@ class Endpoint:
             pass
         raise _Transient("malformed", f"the body is no chat completion: {self._clean(body)[:_LONGEST]!r}")
 
-    def _refused(self, error: openai.APIStatusError) -> Exception:
-        status = error.status_code
-        text = self._clean(f"HTTP {status}: {error.message}")[:_LONGEST]
+    def _refused(self, response: httpx2.Response) -> Exception:
+        status = response.status_code
+        text = self._clean(f"HTTP {status}: {response.text}")[:_LONGEST]
         if status in _TRANSIENT or status >= 500:
-            return _Transient(f"http_{status}", text, _retry_after(error.response.headers))
+            return _Transient(f"http_{status}", text, _retry_after(response.headers))
         return EndpointError(
             f"http_{status}", f"{self._settings.base_url}: {text}. A refusal is not retried: correct the settings"
         )
 
     def _clean(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
-
-    def _stop(self, state: RetryCallState) -> bool:
-        asked = _fault(state).retry_after_s
-        return stop_after_attempt(self._settings.attempts)(state) or (asked is not None and asked > self._settings.max_wait_s)
-
-    def _wait(self, state: RetryCallState) -> float:
-        asked = _fault(state).retry_after_s
-        return wait_random_exponential(multiplier=0.5, max=self._settings.max_wait_s)(state) if asked is None else asked
-
-    def _note(self, state: RetryCallState) -> None:
-        fault = _fault(state)
-        self._retried(fault.kind)
-        wait = state.next_action.sleep if state.next_action else 0
-        logger.warning("%s; attempt %d follows in %.1f s", fault.text, state.attempt_number + 1, wait)
 
 
 def _key(settings: LlmSettings) -> str | None:
@@ -174,16 +173,10 @@ def _body(request: Request) -> dict[str, Any]:
     return arguments
 
 
-def _fault(state: RetryCallState) -> _Transient:
-    fault = state.outcome.exception() if state.outcome else None
-    return fault if isinstance(fault, _Transient) else _Transient("unknown", "")
-
-
-def _is_too_long(error: openai.APIStatusError) -> bool:
+def _is_too_long(response: httpx2.Response) -> bool:
     """Whether the prompt exceeds the model's context: a property of the request, so it is recorded like an answer."""
-    return error.status_code == 400 and (
-        error.code == "context_length_exceeded" or "context length" in str(error.message).lower()
-    )
+    text = response.text.lower()
+    return response.status_code == 400 and ("context_length_exceeded" in text or "context length" in text)
 
 
 def _retry_after(headers: Any) -> float | None:

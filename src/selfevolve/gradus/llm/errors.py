@@ -1,13 +1,9 @@
 """What can go wrong with a call, kept apart by what to do about it.
 
-`RoleFailed` is the model's: its answers are recorded, so a rerun fails in the same way, and a run may go on and record the reason.
-`EndpointError` is the network's or the configuration's: nothing was recorded, and a run should stop, to be resumed later; else what it
-produces would depend on the weather.
+`gradus.errors.RoleFailed` is the model's: its answers are recorded, so a rerun fails in the same way, and a run may go on and record the
+reason. `EndpointError` is the network's or the configuration's: nothing was recorded, and a run should stop, to be resumed later; else
+what it produces would depend on the weather.
 """
-
-
-class RoleFailed(RuntimeError):
-    """A role gave no usable answer, re-asks included. The text says which role, how often it was asked and what was wrong."""
 
 
 class EndpointError(RuntimeError):

@@ -22,12 +22,12 @@ from pydantic import BaseModel, Field
 from selfevolve.environments.protocol import Environment
 from selfevolve.gradus import operators, validation
 from selfevolve.gradus.blueprints import Record
+from selfevolve.gradus.errors import RoleFailed
 from selfevolve.gradus.functions import FUNCTIONS
 from selfevolve.gradus.llm import extraction_forms as forms
 from selfevolve.gradus.llm import prompts, wording
 from selfevolve.gradus.llm.calls import Message
 from selfevolve.gradus.llm.client import Client
-from selfevolve.gradus.llm.errors import RoleFailed
 from selfevolve.seeding import derive
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -70,16 +70,15 @@ class _Extractor:
     def __init__(self, client: Client, env: Environment, path: Path, seed: int):
         self._client, self._env, self._path, self._seed = client, env, path, seed
         self._tables = list(env.state_schema.get("properties", {}))
-        self._system = prompts.fill(
-            prompts.sections("extract")["system"],
-            {
-                "policy": env.policy,
-                "tools": wording.tools(env.tools),
-                "user_tools": wording.tools(env.user_tools),
-                "state_schema": wording.compact(env.state_schema),
-                "functions": ", ".join(sorted(FUNCTIONS)),
-                "tables": ", ".join(self._tables),
-            },
+        self._system = prompts.part(
+            "extract",
+            "system",
+            policy=env.policy,
+            tools=wording.tools(env.tools),
+            user_tools=wording.tools(env.user_tools),
+            state_schema=wording.compact(env.state_schema),
+            functions=", ".join(sorted(FUNCTIONS)),
+            tables=", ".join(self._tables),
         )
         self._requestors = {tool["function"]["name"]: "assistant" for tool in env.tools}
         self._requestors |= {tool["function"]["name"]: "user" for tool in env.user_tools}
@@ -120,16 +119,15 @@ class _Extractor:
         """The part, or why there is none."""
         seed = derive(self._seed, "extract", part, number)
         if part == SHARED:
-            previous, task = self._shared, prompts.sections("extract")["shared"]
-            return self._ask(task, previous, problems, forms.Shared, seed, lambda answer: answer)
-        task = prompts.fill(
-            prompts.sections("extract")["operator"],
-            {
-                "action": part,
-                "requestor": self._requestors[part],
-                "facts": wording.bullets(wording.compact(fact.model_dump()) for fact in self._shared.facts),
-                "definitions": wording.bullets(f"{each.head} = {each.body}" for each in self._shared.definitions),
-            },
+            task = prompts.part("extract", "shared")
+            return self._ask(task, self._shared, problems, forms.Shared, seed, lambda answer: answer)
+        task = prompts.part(
+            "extract",
+            "operator",
+            action=part,
+            requestor=self._requestors[part],
+            facts=wording.bullets(wording.compact(fact.model_dump()) for fact in self._shared.facts),
+            definitions=wording.bullets(f"{each.head} = {each.body}" for each in self._shared.definitions),
         )
 
         def accept(answer: forms.Extracted) -> forms.Extracted:
@@ -152,8 +150,9 @@ class _Extractor:
         if problems and previous is not None:
             more = len(problems) - SHOWN
             shown = problems[:SHOWN] + ([f"and {more} more"] if more > 0 else [])
-            values = {"previous": previous.model_dump_json(), "problems": wording.bullets(shown)}
-            chat[1]["content"] += "\n\n" + prompts.fill(prompts.sections("extract")["revise"], values)
+            chat[1]["content"] += "\n\n" + prompts.part(
+                "extract", "revise", previous=previous.model_dump_json(), problems=wording.bullets(shown)
+            )
         try:
             return self._client.ask("extract", chat, form, seed, accept)
         except RoleFailed as error:

@@ -12,6 +12,8 @@ class FactForm(Record):
     name: str
     type: FactType
     values: list[str | bool | int | float] | None
+    scope: Literal["call", "conversation"]
+    source: Literal["user", "reads", "requests"]
     text: str
 
 

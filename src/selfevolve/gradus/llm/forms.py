@@ -99,6 +99,11 @@ class TaskForm(Record):
     refusals: list[RefusalForm]
 
 
+class Told(Record):
+    scenario: str
+    reference: list[CallForm]
+
+
 class Look(Record):
     kind: Literal["look"]
     path: list[str]
@@ -143,9 +148,9 @@ class Grounded(Record):
 
 class Evaluated(Record):
     feedback: str
-    action: float = Field(ge=0, le=1)
-    policy: float = Field(ge=0, le=1)
-    communication: float = Field(ge=0, le=1)
+    action: float = Field(ge=0, le=1, description="0 to 1")
+    policy: float = Field(ge=0, le=1, description="0 to 1")
+    communication: float = Field(ge=0, le=1, description="0 to 1")
 
 
 class Diagnosed(Record):

@@ -1,6 +1,7 @@
 """Prompts: plain text files with `{name}` placeholders, one file per role.
 
-A line `=== user ===` ends the system message and begins the user's; a line `=== results ===` begins what later turns of a loop say.
+A line `=== user ===` ends the system message and begins the user's. Lines with other names begin texts that its role puts in by itself:
+what later turns of a loop say, or a part that is not always there.
 """
 
 from __future__ import annotations
@@ -30,4 +31,10 @@ def fill(text: str, values: dict[str, str]) -> str:
 
 def messages(role: str, **values: str) -> list[Message]:
     """The system message of a role, and the user message if its file has one."""
-    return [{"role": name, "content": fill(text, values)} for name, text in sections(role).items() if name in ("system", "user")]
+    chat = [(name, text) for name, text in sections(role).items() if name in ("system", "user")]
+    return [{"role": name, "content": fill(text, values).strip()} for name, text in chat]
+
+
+def part(role: str, section: str, **values: str) -> str:
+    """A section of a role's file, filled."""
+    return fill(sections(role)[section], values)

@@ -5,8 +5,8 @@ design.md section 6 ("Calls are recorded"). The format is JSON lines, one part (
 * `{"piece": digest, "value": ...}`: a message, a schema or a list of tools, once per folder; conversations repeat them at every turn.
 * `{"key": ..., "request": {...}, "answer": {...}}`: a call; messages, output and tools are digests of pieces.
 
-`append` returns a future that is done when the call is on disk (fsync). One thread writes, and whatever arrives while the disk is busy
-goes into its next write, so that 64 calls at once do not wait for 64 fsyncs. A process never writes to a part of another one:
+`append` tells when the call is on disk (fsync). One thread writes, and whatever arrives while the disk is busy goes into its next write,
+so that 64 calls at once do not wait for 64 fsyncs. A process never writes to a part of another one:
 only the end of a part can be torn, and what is torn was never handed to anyone. One process at a time holds a folder, else two could pay
 for the same call.
 """
@@ -15,18 +15,22 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import json
 import os
 import queue
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from selfevolve.gradus.llm.calls import Answer, Request, canonical
+from selfevolve.gradus.llm.calls import Answer, Request, Spelled, canonical
 from selfevolve.gradus.llm.errors import RecordingError
+
+
+class _Entry(NamedTuple):
+    call: Spelled
+    answer: Answer
+    done: Callable[[RecordingError | None], None]
 
 
 class Recording:
@@ -59,7 +63,7 @@ class Recording:
             raise
         self._failure: str | None = None
         self._part: int | None = None  # file descriptor; a part begins with the first call it holds
-        self._queue: queue.SimpleQueue[tuple[Request, Answer, Future[None]] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[_Entry | None] = queue.SimpleQueue()
         self._writer = threading.Thread(target=self._write_all, name="recording", daemon=True)
         self._writer.start()
 
@@ -75,11 +79,9 @@ class Recording:
         if self._failure:
             raise RecordingError(self._failure)
 
-    def append(self, request: Request, answer: Answer) -> Future[None]:
-        """Record a call. The future is done when it is on disk, and then `get` finds it; it fails with RecordingError."""
-        done: Future[None] = Future()
-        self._queue.put((request, answer, done))
-        return done
+    def append(self, call: Spelled, answer: Answer, done: Callable[[RecordingError | None], None]) -> None:
+        """Record a call. `done` is called in another thread, with None once the call is on disk and `get` finds it, else with the error."""
+        self._queue.put(_Entry(call, answer, done))
 
     def close(self) -> None:
         """Write what was appended, and let go of the folder."""
@@ -100,29 +102,29 @@ class Recording:
             open_ = None not in batch
             self._write([item for item in batch if item is not None])
 
-    def _write(self, batch: list[tuple[Request, Answer, Future[None]]]) -> None:
+    def _write(self, batch: list[_Entry]) -> None:
         if not batch:
             return
-        pieces: dict[str, Any] = {}
         try:
-            calls = [
-                {"key": request.key, "request": _shortened(request, pieces), "answer": answer.model_dump(mode="json")}
-                for request, answer, _ in batch
-            ]
-            new = [{"piece": digest, "value": value} for digest, value in pieces.items() if digest not in self._pieces]
-            self._put("".join(canonical(entry) + "\n" for entry in [*new, *calls]).encode())
+            pieces = {name: text for entry in batch for name, text in entry.call.pieces.items() if name not in self._pieces}
+            lines = [f'{{"piece":"{name}","value":{text}}}\n' for name, text in pieces.items()]
+            for call, answer, _ in batch:
+                lines.append(
+                    f'{{"key":"{call.key}","request":{call.rest},"answer":{canonical(answer.model_dump(mode="json"))}}}\n'
+                )
+            self._put("".join(lines).encode())
         except Exception as error:  # whatever it is, the callers must not wait for ever
             self._abandon()
             self._failure = (
                 f"cannot record calls in {self.folder} ({error}): nothing more is sent. Make room, then resume the run"
             )
-            for _, _, done in batch:
-                done.set_exception(RecordingError(self._failure))
+            for entry in batch:
+                entry.done(RecordingError(self._failure))
             return
         self._pieces.update(pieces)
-        for request, answer, done in batch:
-            self._answers.setdefault(request.key, answer)
-            done.set_result(None)
+        for entry in batch:
+            self._answers.setdefault(entry.call.key, entry.answer)
+            entry.done(None)
 
     def _put(self, data: bytes) -> None:
         if self._part is None:
@@ -158,21 +160,6 @@ def read(folder: Path) -> Iterator[tuple[Request, Answer]]:
             "tools": pieces.get(short["tools"], []),
         }
         yield Request.model_validate(short | whole), entry["answer"]
-
-
-def _shortened(request: Request, pieces: dict[str, Any]) -> dict[str, Any]:
-    """The request with digests in place of what is long; what they stand for is added to `pieces`."""
-    plain = request.model_dump(mode="json")
-
-    def digest(value: Any) -> str:
-        name = hashlib.sha256(canonical(value).encode()).hexdigest()[:32]
-        pieces[name] = value
-        return name
-
-    plain["messages"] = [digest(message) for message in plain["messages"]]
-    plain["output"] = plain["output"] and digest(plain["output"])
-    plain["tools"] = digest(plain["tools"]) if plain["tools"] else None
-    return plain
 
 
 def _entries(folder: Path) -> Iterator[dict[str, Any]]:

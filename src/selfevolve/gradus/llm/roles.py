@@ -18,11 +18,12 @@ from typing import Any
 
 from selfevolve.environments.protocol import Environment
 from selfevolve.gradus.blueprints import Blueprint, Call, Step
-from selfevolve.gradus.judgement import Unit
+from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.llm import forms, prompts, talking, wording
 from selfevolve.gradus.llm.client import Client
 from selfevolve.gradus.llm.grounding import Grounding
 from selfevolve.gradus.operators import Library
+from selfevolve.gradus.outcomes import Facts
 from selfevolve.gradus.roles import AgentView, Declined, Diagnosis, Evaluation, Evidence, Kernel
 from selfevolve.gradus.tasks import Demonstration, Event, Task
 
@@ -37,33 +38,43 @@ class LlmRoles:
     """
 
     def __init__(self, client: Client, library: Library, env: Environment, catalog: str | None = None):
-        """`env` tells policy, tools and schema, and its state is not touched. `catalog`: default `wording.catalog(library)`."""
+        """`env` tells policy, tools and schema, and its state is not touched.
+
+        `catalog`: what the proposing roles are shown in place of the operators, such as `wording.artifacts`. Then nothing else tells them
+        of the operators' conditions either.
+        """
         self._client, self._library = client, library
         self._policy = env.policy
-        self._catalog = wording.catalog(library) if catalog is None else catalog
-        self._units = {
-            operator.action: {wording.unit_name(guard.unit): guard.unit for guard in wording.measured(operator)}
+        self._catalog, self._operators = (wording.catalog(library), True) if catalog is None else (catalog, False)
+        self._guards = {
+            operator.action: {wording.unit_name(guard.unit): guard for guard in wording.measured(operator)}
             for operator in library.operators.values()
         }
-        self._grounding = Grounding(client, library, env)
+        self._grounding = Grounding(client, library, env, self._operators)
 
-    def write(self, action: str, least_covered: Sequence[Unit], count: int, seed: int) -> list[Blueprint]:
-        chat = prompts.messages(
-            "write", catalog=self._catalog, count=str(count), action=action, least_covered=wording.units(least_covered)
+    def write(self, actions: Sequence[str], least_covered: Sequence[Branch], count: int, seed: int) -> list[Blueprint]:
+        section = "freely" if not actions else "atomic" if len(actions) == 1 else "path"
+        request = prompts.part(
+            "write", section, count=str(count), action=actions[0] if actions else "", actions=", ".join(actions)
         )
+        chat = prompts.messages("write", catalog=self._catalog, request=request, gaps=_gaps("write", least_covered))
 
         def accept(answer: forms.Written) -> list[Blueprint]:
             if not 0 < len(answer.scenarios) <= count:
                 raise ValueError(f"{len(answer.scenarios)} scenarios, where 1 to {count} are asked for")
-            written = [self._blueprint(one, self._steps(one.steps), depth=1) for one in answer.scenarios]
-            for number, blueprint in enumerate(written):
-                if action not in {step.action for step in blueprint.steps}:
-                    raise ValueError(f"scenario {number} has no step of {action}")
+            written = []
+            for number, one in enumerate(answer.scenarios):
+                steps = self._steps(one.steps)
+                left = iter(step.action for step in steps)
+                for action in actions:
+                    if action not in left:  # of an iterator: the steps up to the one that was sought are gone
+                        raise ValueError(f"scenario {number} has no step of {action}, or has it in another place")
+                written.append(self._blueprint(one, steps, depth=1 if len(actions) == 1 else max(1, len(steps))))
             return written
 
         return self._client.ask("write", chat, forms.Written, seed, accept)
 
-    def evolve(self, parent: Blueprint, kernel: Kernel, least_covered: Sequence[Unit], seed: int) -> Blueprint | Declined:
+    def evolve(self, parent: Blueprint, kernel: Kernel, least_covered: Sequence[Branch], seed: int) -> Blueprint | Declined:
         chat = prompts.messages(
             "evolve",
             catalog=self._catalog,
@@ -71,7 +82,7 @@ class LlmRoles:
             kernel=kernel.name,
             instruction=kernel.instruction,
             next_step=str(len(parent.steps)),
-            least_covered=wording.units(least_covered),
+            gaps=_gaps("evolve", least_covered),
         )
 
         def accept(answer: forms.Evolved) -> Blueprint | Declined:
@@ -107,6 +118,9 @@ class LlmRoles:
     def ground(self, blueprint: Blueprint, env: Environment, round: int, feedback: Sequence[str], seed: int) -> Task:
         return self._grounding.task(blueprint, env, round, feedback, seed)
 
+    def tell(self, blueprint: Blueprint, told: Facts, calls: Sequence[Call], env: Environment, seed: int) -> Task:
+        return self._grounding.tell(blueprint, told, calls, seed)
+
     def act(self, view: AgentView, feedback: Sequence[str], seed: int) -> Call | str:
         chat = prompts.messages("act", policy=view.policy, feedback=wording.bullets(feedback)) + talking.as_agent(view.events)
         reply = self._client.converse("act", chat, view.tools, seed)
@@ -115,7 +129,8 @@ class LlmRoles:
     def user(
         self, task: Task, blueprint: Blueprint, events: Sequence[Event], tools: Sequence[dict[str, Any]], seed: int
     ) -> Call | str | None:
-        told = [f"{name} ({self._library.facts[name].text}): {wording.compact(value)}" for name, value in task.facts.items()]
+        known = [(name, value) for name, value in task.facts.items() if self._library.facts[name].source == "user"]
+        told = [f"{name} ({self._library.facts[name].text}): {wording.compact(value)}" for name, value in known]
         chat = prompts.messages(
             "user",
             scenario=task.scenario,
@@ -129,7 +144,7 @@ class LlmRoles:
         return None if talking.STOP in reply.text else reply.text
 
     def evaluate(self, task: Task, demonstration: Demonstration, evidence: Evidence, seed: int) -> Evaluation:
-        chat = prompts.messages("evaluate", policy=self._policy, **_tried(task, demonstration, evidence))
+        chat = prompts.messages("evaluate", policy=self._policy, **self._tried(task, demonstration, evidence))
 
         def accept(answer: forms.Evaluated) -> Evaluation:
             if quoted := _quoted(task.scenario, answer.feedback):
@@ -141,7 +156,7 @@ class LlmRoles:
         return self._client.ask("evaluate", chat, forms.Evaluated, seed, accept)
 
     def diagnose(self, task: Task, demonstration: Demonstration, evidence: Evidence, seed: int) -> Diagnosis:
-        chat = prompts.messages("diagnose", policy=self._policy, **_tried(task, demonstration, evidence))
+        chat = prompts.messages("diagnose", policy=self._policy, **self._tried(task, demonstration, evidence))
 
         def accept(answer: forms.Diagnosed) -> Diagnosis:
             # Feedback for the solution side reaches the solving agent; that for the task side is about the scenario.
@@ -153,16 +168,29 @@ class LlmRoles:
 
         return self._client.ask("diagnose", chat, forms.Diagnosed, seed, accept)
 
+    def _tried(self, task: Task, demonstration: Demonstration, evidence: Evidence) -> dict[str, str]:
+        return {
+            "scenario": task.scenario,
+            "reference": wording.reference(task),
+            "conversation": wording.conversation(demonstration.events),
+            "evidence": wording.evidence(evidence, self._library),
+        }
+
     def _steps(self, steps: Sequence[forms.StepForm]) -> tuple[Step, ...]:
-        """Steps with the units they name. Raises ValueError for an action or a branch that the library does not have."""
+        """Steps with the units they name. Raises ValueError for an action or a branch that the library does not have, or cannot have so."""
         made = []
         for step in steps:
-            known = self._units.get(step.action)
+            known = self._guards.get(step.action)
             if known is None:
-                raise ValueError(f"{step.action!r} is no action of the catalog, which has {', '.join(self._units)}")
+                raise ValueError(f"{step.action!r} is no action of the catalog, which has {', '.join(self._guards)}")
             if unknown := [name for name in step.units if name not in known]:
                 raise ValueError(f"{step.action} has no branch {unknown[0]!r}; it has {', '.join(known)}")
-            units = tuple(dict.fromkeys(known[name] for name in step.units))
+            denied = [name for name in step.units if known[name].verdict == "deny"]
+            if self._operators and step.decision == "perform" and denied:
+                raise ValueError(f"the step performs {step.action}, which {denied[0]} denies: refuse it, or name another branch")
+            if self._operators and step.decision == "refuse" and not denied:
+                raise ValueError(f"the step refuses {step.action}, but none of its units denies it")
+            units = tuple(dict.fromkeys(known[name].unit for name in step.units))
             made.append(Step(**{**step.model_dump(), "units": units}))
         return tuple(made)
 
@@ -190,19 +218,15 @@ class LlmRoles:
         )
 
 
+def _gaps(role: str, least_covered: Sequence[Branch]) -> str:
+    """The paragraph on coverage; none in arms without a ledger."""
+    return prompts.part(role, "gaps", least_covered=wording.branches(least_covered)) if least_covered else ""
+
+
 def _declined(reason: str | None, field: str) -> Declined:
     if not reason:
         raise ValueError(f"{field} and declined are both null: give one of them")
     return Declined(reason=reason)
-
-
-def _tried(task: Task, demonstration: Demonstration, evidence: Evidence) -> dict[str, str]:
-    return {
-        "scenario": task.scenario,
-        "reference": wording.reference(task),
-        "conversation": wording.conversation(demonstration.events),
-        "evidence": wording.evidence(evidence),
-    }
 
 
 def _quoted(hidden: str, text: str) -> str | None:

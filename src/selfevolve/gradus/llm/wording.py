@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from selfevolve.environments.protocol import Environment
 from selfevolve.gradus.blueprints import Blueprint, Call
-from selfevolve.gradus.judgement import Unit
-from selfevolve.gradus.operators import Guard, Library, Operator
+from selfevolve.gradus.judgement import Branch, Unit
+from selfevolve.gradus.operators import Choice, Guard, Library, Operator
+from selfevolve.gradus.records import Fact
 from selfevolve.gradus.roles import Evidence
 from selfevolve.gradus.tasks import Event, Task
+
+_BRANCH = re.compile(r"([^\s:]+): ([^\s/]+)/(\S+)")
 
 
 def unit_name(unit: Unit) -> str:
@@ -25,7 +29,11 @@ def measured(operator: Operator) -> list[Guard]:
 
 def catalog(library: Library) -> str:
     """The operators as a model reads them: every reachable branch in words, and what the actions change."""
-    return "\n\n".join(_operator(operator) for operator in library.operators.values())
+    title = (
+        "The environment's actions, with the branches of every rule (allow: the agent may go on; deny: the agent must not, or the tool "
+        "refuses), and their effects:"
+    )
+    return "\n\n".join([title, *map(_operator, library.operators.values())])
 
 
 def _operator(operator: Operator) -> str:
@@ -56,17 +64,31 @@ def artifacts(library: Library, env: Environment) -> str:
         "Policy": env.policy,
         "Tools": tools([*env.tools, *env.user_tools]),
         "State schema": compact(env.state_schema),
-        "Names of the branches": names,
+        "Branches of the rules, as action: policy_id/outcome (the policy tells when each holds; allow: the agent may go on; deny: the "
+        "agent must not, or the tool refuses)": names,
     }
     return "\n\n".join(f"{title}:\n{text}" for title, text in parts.items())
 
 
 def facts(library: Library) -> str:
     """The dialogue facts of a library, one a line."""
-    return bullets(
-        f"{name} ({' | '.join(map(str, fact.values)) if fact.values else fact.type}): {fact.text}"
-        for name, fact in library.facts.items()
-    )
+
+    def one(name: str, fact: Fact) -> str:
+        values = " | ".join(map(str, fact.values)) if fact.values else fact.type
+        whole = ", the same for the whole conversation" if fact.scope == "conversation" else ""
+        return f"{name} ({values}{whole}): {fact.text}"
+
+    return bullets(one(name, fact) for name, fact in library.facts.items())
+
+
+def init_functions(library: Library) -> str:
+    """What init actions may set, one function a line, with expressions for the values that make sense."""
+
+    def one(choice: Choice) -> str:
+        arguments = "; ".join(f"{name}: {values.text}" for name, values in choice.arguments.items())
+        return f"env_type {choice.env_type}, func_name {choice.func_name}, arguments {arguments}"
+
+    return bullets(map(one, library.settable))
 
 
 def tools(schemas: Iterable[Mapping[str, Any]]) -> str:
@@ -74,8 +96,21 @@ def tools(schemas: Iterable[Mapping[str, Any]]) -> str:
     return bullets(compact(schema["function"]) for schema in schemas)
 
 
-def units(found: Iterable[Unit]) -> str:
-    return bullets(unit_name(unit) for unit in found)
+def branch(found: Branch) -> str:
+    return f"{found.action}: {unit_name(found.unit)}"
+
+
+def branches(found: Iterable[Branch]) -> str:
+    return bullets(map(branch, found))
+
+
+def explained(found: Branch, library: Library) -> str:
+    """A branch with its verdict and its condition in words."""
+    operator = library.operators.get(found.action)
+    for guard in operator.guards if operator else ():
+        if guard.unit == found.unit:
+            return f"{branch(found)} [{guard.verdict}] {guard.text}"
+    return branch(found)
 
 
 def blueprint(record: Blueprint) -> str:
@@ -116,12 +151,12 @@ def conversation(events: Sequence[Event]) -> str:
     return "\n".join(lines) or "(nothing was said)"
 
 
-def evidence(record: Evidence) -> str:
+def evidence(record: Evidence, library: Library) -> str:
     """What code found out, in words."""
     same = record.reference_hash == record.demonstration_hash
     found = {
-        "violations of the policy": record.violations,
-        "intended outcomes that did not happen": tuple(map(unit_name, record.missing)),
+        "violations of the policy": [_violation(each, library) for each in record.violations],
+        "intended outcomes that did not happen": [explained(each, library) for each in record.missing],
         "differences between the states": record.differences,
         "calls of the proposed solution that failed or break the policy": record.errors,
     }
@@ -129,6 +164,12 @@ def evidence(record: Evidence) -> str:
     for title, items in found.items():
         lines.append(f"{title}: none" if not items else f"{title}:\n{bullets(items)}")
     return "\n".join(lines)
+
+
+def _violation(text: str, library: Library) -> str:
+    """A line that names a branch, `action: policy_id/outcome`, with its condition; another one as it is."""
+    named = _BRANCH.fullmatch(text)
+    return explained(Branch(*named.groups()), library) if named else text
 
 
 def bullets(lines: Iterable[str]) -> str:

@@ -1,0 +1,179 @@
+"""Database entities for the symbolic ones of a blueprint: a start, a user, and a call for every step that realises its outcomes.
+
+Paper: Gradus 2.4 (initialization) and A.7 (the first realization selected a gold member with five reservations).
+
+One conversation serves one user, so first a start and a user are chosen under which every step that depends on no other can be realised by
+itself; then the steps are bound in order (`placing`). An outcome that no start and no user offers is prepared: a call with an effect on
+what its condition reads comes before, as one more request of the user.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from selfevolve.environments import Environment
+from selfevolve.gradus import candidates
+from selfevolve.gradus.blueprints import Blueprint, Call, Step
+from selfevolve.gradus.exploration import effect_paths
+from selfevolve.gradus.judgement import Unit
+from selfevolve.gradus.operators import Library, Operator
+from selfevolve.gradus.schema import overlap
+from selfevolve.gradus.scripted.entities import Entities, Start
+from selfevolve.gradus.scripted.permitting import Permits
+from selfevolve.gradus.scripted.placing import Finder, Placing
+from selfevolve.gradus.scripted.satisfying import Facts, Satisfier, Wanted
+from selfevolve.seeding import derive
+
+TRIES = 12  # bindings that are tried from one start
+MORE = 3  # times as many that are tried from all starts
+POOL = 100  # users that are looked at before all others, so that what they can be part of is known soon
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound blueprint. `steps`: its own, and those that prepare them; `calls`: one per step, refused ones included; `told`: facts of
+    the whole conversation."""
+
+    init_actions: Start
+    told: Facts
+    steps: tuple[Step, ...]
+    calls: tuple[Call, ...]
+    bindings: Mapping[str, str]
+
+
+class Binder:
+    """Binds blueprints of one domain. What can be realised where is remembered."""
+
+    def __init__(self, library: Library, permits: Permits):
+        self._library = library
+        satisfier = Satisfier(library)
+        self._finder = Finder(library, satisfier, Entities(library, satisfier), permits)
+        named = {name for operator in library.operators.values() for name in operator.parameters}
+        self._user = next((name for name, fact in library.facts.items() if fact.scope == "conversation" and name in named), None)
+        situations = (tuple(action.model_dump() for action in situation.actions) for situation in library.situations)
+        self._starts: tuple[Start, ...] = ((), *situations)
+        self._groups: tuple[Facts, ...] | None = None
+        self._feasible: dict[tuple, bool] = {}
+
+    def bind(self, blueprint: Blueprint, env: Environment, seed: int) -> Iterator[Bound]:
+        """Bindings, each from another start or user or prepared in another way, until `TRIES` have been tried."""
+        rng = random.Random(derive(seed, "bind"))
+        impossible = [step for step in _independent(blueprint.steps) if not self._starts_of(env, step)]
+        offered = [step for step in _independent(blueprint.steps) if step not in impossible]
+        tried = 0
+        for start in self._fitting_starts(offered, env, rng):
+            groups = self._users(env)
+            for group in (*rng.sample(groups[:POOL], len(groups[:POOL])), *rng.sample(groups[POOL:], len(groups[POOL:]))):
+                env.reset(start)
+                if not all(self._can(env, start, group, step) for step in offered):
+                    continue
+                tried += 1
+                steps = self._prepared(blueprint.steps, impossible, rng)
+                found = Placing(self._finder, env, steps, random.Random(derive(seed, "place", tried))).run(start, group)
+                if found is not None:
+                    bindings = {symbol: str(next(iter(known.values()))) for symbol, known in found.values.items()}
+                    yield Bound(found.init_actions, found.told, tuple(steps), tuple(found.calls), bindings)
+                if tried % TRIES == 0:
+                    break  # another start
+            if tried >= TRIES * MORE:
+                return
+
+    def _prepared(self, steps: Sequence[Step], impossible: Sequence[Step], rng: random.Random) -> list[Step]:
+        """The steps, before each impossible one a call that may make it possible."""
+        made: list[Step] = []
+        places: list[int] = []
+        for step in steps:
+            after = tuple(places[number] for number in step.after)
+            if step in impossible:
+                sources = self._sources(step)
+                if sources:
+                    source, unit = rng.choice(sources)
+                    made.append(Step(action=source.action, entity=step.entity, decision="perform", units=(unit,)))
+                    after = (*after, len(made) - 1)
+            places.append(len(made))
+            made.append(step.model_copy(update={"after": after}))
+        return made
+
+    def _sources(self, step: Step) -> list[tuple[Operator, Unit]]:
+        """Actions with an effect on what decides the outcomes of a step, each with the outcome that has it."""
+        units = set(step.units)
+        guards = [guard for guard in self._library.operators[step.action].guards if guard.unit in units and guard.expression]
+        reads = [path for guard in guards if guard.expression for path in guard.expression.reads]
+        found = []
+        for operator in self._library.operators.values():
+            if operator.action in self._library.conduct.actions or not any(
+                overlap(path, read) for path in effect_paths(operator) for read in reads
+            ):
+                continue
+            for guard in operator.guards:
+                paths = [effect.path.path for effect in guard.effects if effect.path.path is not None]
+                if guard.verdict == "allow" and any(overlap(path, read) for path in paths for read in reads):
+                    found.append((operator, guard.unit))
+        return found
+
+    def _users(self, env: Environment) -> tuple[Facts, ...]:
+        """Who a conversation may be with, as facts; nobody in particular, if the policies do not tell users apart."""
+        if self._groups is None:
+            values: list[Any] = []
+            if self._user is not None:
+                values = list(self._library.facts[self._user].values or ())
+                for action, operator in self._library.operators.items():
+                    if not values and next(iter(operator.parameters), None) == self._user:
+                        values = candidates.values(self._library, env, action, self._user, {})[:-1]
+                random.Random(derive(0, "users", self._library.domain)).shuffle(values)
+            self._groups = ({}, *({self._user: value} for value in values if self._user and value))
+        return self._groups
+
+    def _fitting_starts(self, offered: Sequence[Step], env: Environment, rng: random.Random) -> list[Start]:
+        """Starts that offer the steps, in random order; joined ones if no single one will do."""
+        options = [self._starts_of(env, step) for step in offered]
+        common = [start for start in self._starts if all(start in each for each in options)]
+        rng.shuffle(common)
+        if common or len(self._starts) == 1:
+            return common
+        joined: dict[str, Start] = {}
+        for _ in range(TRIES):
+            actions = list(itertools.chain(*(rng.choice(each) for each in options)))
+            unique = [action for number, action in enumerate(actions) if action not in actions[:number]]
+            joined.setdefault(repr(unique), tuple(unique))
+        return list(joined.values())
+
+    def _starts_of(self, env: Environment, step: Step) -> list[Start]:
+        """The starts from which somebody's call can realise each outcome of a step."""
+        found = []
+        for start in self._starts:
+            env.reset(start)
+            if any(self._can(env, start, group, step) for group in self._users(env)):
+                found.append(start)
+        return found
+
+    def _can(self, env: Environment, start: Start, group: Facts, step: Step) -> bool:
+        """Whether each outcome of a step can be realised by itself. `env` is at the start, and is so afterwards."""
+        return all(self._realises(env, start, group, step, unit) for unit in step.units)
+
+    def _realises(self, env: Environment, start: Start, group: Facts, step: Step, unit: Unit) -> bool:
+        key = (repr(start), repr(group), step.action, unit, step.decision)
+        if key not in self._feasible:
+            rng = random.Random(derive(0, *map(str, key)))
+            wanted = Wanted(step.action, frozenset([unit]), step.decision == "perform")
+            entities = self._finder.entities.values(env, wanted, group, {}, set(), rng)
+            possible = next(self._finder.satisfier.calls(env, wanted, group, rng, entities, only=True), None) is not None
+            if not possible and self._library.settable:
+                again = lambda action: env.reset((*start, *action))  # noqa: E731
+                possible = self._finder.entities.made_up(env, wanted, group, set(), rng, again) is not None
+                env.reset(start)
+            self._feasible[key] = possible
+        return self._feasible[key]
+
+
+def _independent(steps: Sequence[Step]) -> list[Step]:
+    """The steps that meet their entity as it is at the start."""
+    return [
+        step
+        for number, step in enumerate(steps)
+        if not step.after and not any(earlier.entity == step.entity and earlier.decision == "perform" for earlier in steps[:number])
+    ]

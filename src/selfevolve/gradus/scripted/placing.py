@@ -1,0 +1,166 @@
+"""Binding the steps of a blueprint in order, each in the state that the earlier ones leave, with alternatives.
+
+Paper: Gradus 2.4 (initialization) and A.7 (upgrade(A) -> cancel(A): the second step wants what the first one brings about).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from selfevolve.environments import Environment
+from selfevolve.gradus.blueprints import Call, Step
+from selfevolve.gradus.operators import Library
+from selfevolve.gradus.scripted.entities import Entities, Start
+from selfevolve.gradus.scripted.permitting import Permits
+from selfevolve.gradus.scripted.satisfying import Arguments, Facts, Satisfier, Wanted
+
+ALTERNATIVES = 8  # calls that are tried for a step on which later ones depend
+PLACED = 48  # calls that are tried in one attempt
+
+
+@dataclass
+class Found:
+    """What has been bound so far. `executed`: calls that were made, steps and others; `values`: of each symbolic entity, by parameter."""
+
+    init_actions: Start
+    told: Facts
+    calls: list[Call] = field(default_factory=list)
+    executed: list[Call] = field(default_factory=list)
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def copy(self) -> Found:
+        values = {symbol: dict(known) for symbol, known in self.values.items()}
+        return Found(self.init_actions, dict(self.told), list(self.calls), list(self.executed), values)
+
+
+@dataclass(frozen=True)
+class Finder:
+    """What is needed to find calls in one domain."""
+
+    library: Library
+    satisfier: Satisfier
+    entities: Entities
+    permits: Permits
+
+    def wanted(self, step: Step) -> Wanted:
+        return Wanted(step.action, frozenset(step.units), step.decision == "perform")
+
+
+class Placing:
+    """One attempt to bind steps from a start with a user."""
+
+    def __init__(self, finder: Finder, env: Environment, steps: Sequence[Step], rng: random.Random):
+        self._finder, self._env, self._steps, self._rng = finder, env, steps, rng
+        self._left = PLACED
+
+    def run(self, start: Start, group: Facts) -> Found | None:
+        self._env.reset(start)
+        return self._place(Found(start, dict(group)))
+
+    def _place(self, found: Found) -> Found | None:
+        number = len(found.calls)
+        if number == len(self._steps):
+            return found
+        step, blob = self._steps[number], self._env.snapshot()
+        needed = any(number in later.after or later.entity == step.entity for later in self._steps[number + 1 :])
+        makes_up = bool(self._finder.library.settable)
+        for _ in range(ALTERNATIVES if needed or makes_up else 2):
+            self._left -= 1
+            if self._left < 0:
+                return None
+            more = self._chosen(step, found.copy())
+            whole = self._place(more) if more is not None else None
+            if whole is not None:
+                return whole
+            self._env.restore(blob)
+            if more is None and not makes_up:
+                return None
+        return None
+
+    def _chosen(self, step: Step, found: Found) -> Found | None:
+        """With a call for the step, executed if it is to be performed."""
+        finder, wanted = self._finder, self._finder.wanted(step)
+        operator = finder.library.operators[step.action]
+        first = next(iter(operator.parameters), "")
+        used = {known[first] for symbol, known in found.values.items() if symbol != step.entity and first in known}
+        known = found.values.get(step.entity, {})
+        if not known:
+            blob = self._env.snapshot()
+            drawn = finder.entities.made_up(
+                self._env, wanted, found.told, used, self._rng, lambda action: self._again((*found.init_actions, *action), found)
+            )
+            if drawn is not None:
+                found.init_actions, known = (*found.init_actions, *drawn[0]), drawn[1]
+                self._again(found.init_actions, found)
+            else:
+                self._env.restore(blob)
+        made = self._call(wanted, found, known, used)
+        chain: list[Call] = []
+        if made is None:
+            chain, made = self._enabled(wanted, found, known)
+        if made is None:
+            return None
+        arguments, facts = made
+        conversation = {name for name in facts if finder.library.facts[name].scope == "conversation"}
+        found.told |= {name: facts[name] for name in conversation}
+        if operator.parameters:
+            found.values.setdefault(step.entity, {}).setdefault(first, arguments[first])
+        local = {name: value for name, value in facts.items() if name not in conversation}
+        call = Call(name=step.action, arguments=arguments, requestor=operator.requestor, facts=local)
+        found.calls.append(call)
+        if step.decision == "perform":
+            if not self._env.call(call.name, call.arguments, call.requestor).ok:
+                return None
+            found.executed += [*chain, call]
+        return found
+
+    def _call(self, wanted: Wanted, found: Found, known: dict[str, Any], used: set[Any]) -> tuple[Arguments, Facts] | None:
+        """A call as wanted; for a refusal, if there is no other, one that more than the wanted policies deny."""
+        tries = [wanted] if wanted.perform else [wanted, Wanted(wanted.action, wanted.units, False, clean=False)]
+        for each in tries:
+            entities = self._finder.entities.values(self._env, each, found.told, known, used, self._rng)
+            made = next(self._finder.satisfier.calls(self._env, each, found.told, self._rng, entities), None)
+            if made is not None:
+                return made
+        return None
+
+    def _enabled(
+        self, wanted: Wanted, found: Found, known: dict[str, Any]
+    ) -> tuple[list[Call], tuple[Arguments, Facts] | None]:
+        """A call that is as wanted after calls which the agent may make of its own accord, and these, executed."""
+        finder, env = self._finder, self._env
+        operator = finder.library.operators[wanted.action]
+        entity = known.get(next(iter(operator.parameters), ""))
+        if not wanted.perform or entity is None or not finder.library.conduct.enabling:
+            return [], None
+        looks = [
+            Call(name=look.action, arguments={next(iter(look.parameters)): entity})
+            for look in finder.library.operators.values()
+            if look.kind == "read" and list(look.parameters) == list(operator.parameters)[:1] and any(g.effects for g in look.guards)
+        ]
+        blob = env.snapshot()
+        for look in looks:
+            env.call(look.name, look.arguments)
+        for arguments in finder.permits.calls(env, operator, entity):
+            steps = finder.permits.chain(env, wanted.action, arguments, found.told)
+            chain = [*looks, *(Call(name=name, arguments=made) for name, made in steps)]
+            if not steps:
+                continue
+            before = env.snapshot()
+            for call in chain[len(looks) :]:
+                env.call(call.name, call.arguments, call.requestor)
+            judgement = finder.library.judge(env, wanted.action, arguments, found.told)
+            if wanted.units <= judgement.units and not judgement.violations and not judgement.rejections:
+                return chain, (arguments, {})
+            env.restore(before)
+        env.restore(blob)
+        return [], None
+
+    def _again(self, init_actions: Start, found: Found) -> None:
+        """The state after the calls so far, from another start."""
+        self._env.reset(init_actions)
+        for call in found.executed:
+            self._env.call(call.name, call.arguments, call.requestor)
