@@ -16,11 +16,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 DVC = str(BIN / "dvc")
 VARIANTS = ("synco", "frozen", "static_pool")
+DOMAINS = ("airline", "desk")
 
 
 def make_small(path: Path) -> None:
@@ -34,6 +36,9 @@ def make_small(path: Path) -> None:
     tiny["cotraining"].update(seeds=[0, 1], iterations=8, tasks=8, checkpoint_every=2)
     tiny["evaluation"].update(draws=2)
     tiny["analysis"].update(resamples=200)
+    gradus = tiny["gradus"]
+    gradus["arms"] = {name: gradus["arms"][name] | {"blueprints": 12} for name in ("full", "no_ledger", "model_prior")}
+    gradus["recovery"].update(scouts=2)
     path.write_text(yaml.safe_dump(content))
 
 
@@ -71,7 +76,15 @@ def repository(tmp_path_factory) -> Path:
 def test_the_reports_are_there_and_offline(repository):
     pages = sorted(path.name for path in (repository / "reports").glob("*.html"))
     assert pages == sorted(
-        ["index.html", "synthesis.html", "evaluation.html", "analysis.html", *[f"cotraining-{v}.html" for v in VARIANTS]]
+        [
+            "index.html",
+            "synthesis.html",
+            "evaluation.html",
+            "analysis.html",
+            "runs.html",
+            *[f"cotraining-{v}.html" for v in VARIANTS],
+            *[f"gradus-{domain}.html" for domain in DOMAINS],
+        ]
     )
     index = (repository / "reports" / "index.html").read_text()
     for page in pages:
@@ -79,6 +92,20 @@ def test_the_reports_are_there_and_offline(repository):
         html = (repository / "reports" / page).read_text()
         assert not re.search(r"<(script|link|img|iframe)[^>]+(src|href)=[\"']https?:", html)
     assert "tiny" in index and "not evidence" in index
+
+
+def test_every_cell_of_every_table_leads_to_the_run_it_comes_from(repository):
+    pages = {path.name: BeautifulSoup(path.read_text(), "html.parser") for path in (repository / "reports").glob("*.html")}
+    anchors = {tag["id"] for tag in pages["runs.html"](id=True)}
+    cells = [cell for soup in pages.values() for table in soup("table", class_="dataframe") for cell in table.tbody("td")]
+    assert len(cells) > 1000
+    for cell in cells:
+        page, _, anchor = cell.a["href"].partition("#")
+        assert page == "runs.html" and anchor in anchors, cell
+    run = pages["runs.html"].find(id="cotraining-synco-seed-1")
+    weights = repository / "artifacts" / "cotraining" / "synco" / "seed-1" / "reasoner" / "model.safetensors"
+    assert hashlib.sha256(weights.read_bytes()).hexdigest() in {code.get("title") for code in run("code")}
+    assert "learning_rate" in run.parent.find(class_="parameters").get_text()
 
 
 def test_the_headline_numbers_have_the_promised_keys(repository):

@@ -11,7 +11,7 @@ from selfevolve import params, paths
 from selfevolve.cards import FIELDS
 from selfevolve.synco.batch import Interaction, record
 from selfevolve.synco.memory import SCHEMA
-from selfevolve.synco.sources import Proposal
+from selfevolve.synco.proposals import Proposal
 from selfevolve.synco.verifier import Verifier
 
 NOTEBOOK = paths.NOTEBOOKS / "explore.ipynb"

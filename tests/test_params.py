@@ -117,7 +117,9 @@ def test_every_knob_is_explained_where_it_is_first_set():
             ["rejection_sft.rounds (33) exceeds iterations (32)"],
         ),
         (
-            lambda c: c["profiles"]["tiny"]["evaluation"].update(checkpoints=[{"name": "a", "path": "x"}, {"name": "a", "path": "y"}]),
+            lambda c: c["profiles"]["tiny"]["evaluation"].update(
+                checkpoints=[{"name": "a", "path": "x"}, {"name": "a", "path": "y"}]
+            ),
             ["evaluation", "the name a is given twice"],
         ),
         (

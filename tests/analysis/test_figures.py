@@ -35,7 +35,7 @@ def figures(predictions, memory, metrics, timings, rollouts):
         "optimisation": lambda: dynamics.optimisation_figure(metrics),
         "phases": lambda: cost.phase_figure(timings),
         "attribution": lambda: attribution.attribution_figure(attribution.attribution_table(predictions, replicates=50)),
-        "enrichment": lambda: signals.enrichment_figure(by_variant(signals.enrichment_table, memory, replicates=20)),
+        "enrichment": lambda: signals.enrichment_figure(by_variant(signals.enrichment_table, memory)),
         "calibration": lambda: calibration.calibration_figure(by_variant(calibration.calibration_table, memory, replicates=20)),
         "corpora": lambda: corpora.corpora_figure(rollouts),
     }

@@ -8,7 +8,7 @@ from selfevolve.analysis.rejections import why
 from selfevolve.cards import FIELDS
 from selfevolve.synco.batch import Interaction, record
 from selfevolve.synco.memory import SCHEMA
-from selfevolve.synco.sources import Proposal
+from selfevolve.synco.proposals import Proposal
 from selfevolve.synco.verifier import Verifier
 
 VERIFIER = params.load("tiny").verifier

@@ -97,7 +97,7 @@ def test_the_base_database_is_fixed():
 
 
 def test_the_policy_has_sentences_p0_to_p8():
-    lines = [line[:2] for line in Desk.policy.splitlines() if line.startswith("P")]
+    lines = [line[:2] for line in Desk().policy.splitlines() if line.startswith("P")]
     assert lines == [f"P{n}" for n in range(9)]
 
 
@@ -355,3 +355,8 @@ def test_desks_share_no_state():
     one, two = desk(), desk()
     run(one, "look b10", "up b10", "refuse b10 top", "done")
     assert full(two) == full(desk())
+
+
+def test_the_policy_tells_the_tier_of_the_member():
+    assert desk().policy.endswith("The member is reg.\n")
+    assert desk({"env_type": "assistant", "func_name": "set_member", "arguments": {"tier": "vip"}}).policy.endswith("is vip.\n")

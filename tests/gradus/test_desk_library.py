@@ -343,7 +343,7 @@ def test_every_tool_has_an_operator_with_its_parameters():
 
 
 def test_every_sentence_is_cited_and_every_quote_is_in_the_policy():
-    sentences = Sentences(Desk.policy)
+    sentences = Sentences(Desk().policy)
     cites = [cite for operator in LIBRARY.operators.values() for guard in operator.guards for cite in guard.cites]
     quotes = cites + [one.sentence for one in LIBRARY.not_operational]
     assert [quote for quote in quotes if not sentences.places(quote)] == []

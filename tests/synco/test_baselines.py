@@ -16,8 +16,7 @@ from selfevolve import families
 from selfevolve.models.policy import load
 from selfevolve.params import Params
 from selfevolve.synco import cotraining, runs
-from selfevolve.synco.corpora import CorpusError
-from selfevolve.synco.memory import Memory
+from selfevolve.synco.corpus_files import CorpusError
 
 VARIANTS = ("rewriting", "metamathqa", "static_pool_sft", "r_zero")
 
@@ -98,7 +97,9 @@ def test_r_zero_trains_the_solver_on_its_own_labels(undisturbed):
     labels = dict(rounds.drop_nulls("card").select("problem", "label").iter_rows())
     assert all(labels[problem] == answer for problem, answer in memory.select("problem", "final_answer").iter_rows())
     assert memory["agreement"].is_between(0.25, 0.75).all()
-    before, after = (load(f / "synthesizer", "float32", 1).model.state_dict() for f in (FIXTURES, runs.seed_folder(undisturbed("r_zero"), 0)))
+    before, after = (
+        load(f / "synthesizer", "float32", 1).model.state_dict() for f in (FIXTURES, runs.seed_folder(undisturbed("r_zero"), 0))
+    )
     assert any(not torch.equal(before[key], after[key]) for key in before)
 
 
@@ -146,7 +147,9 @@ def test_an_iteration_without_tasks_is_survived(agents, tmp_path):  # noqa: F811
     settings = brief()
     narrow = settings.cotraining.sources.r_zero.model_copy(update={"answers": 3, "band": 0.01})
     sources = settings.cotraining.sources.model_copy(update={"r_zero": narrow})
-    settings = settings.model_copy(update={"cotraining": settings.cotraining.model_copy(update={"sources": sources, "iterations": 2})})
+    settings = settings.model_copy(
+        update={"cotraining": settings.cotraining.model_copy(update={"sources": sources, "iterations": 2})}
+    )
     cotraining.train("r_zero", settings, agents, PROBLEMS, 0, tmp_path)
     memory, metrics, _ = runs.collect((0,), tmp_path)
     assert memory.is_empty() and metrics["proposed"].to_list() == [0, 0]

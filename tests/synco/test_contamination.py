@@ -75,19 +75,13 @@ def test_an_empty_index_and_a_bad_n():
 
 
 def test_ten_thousand_items_are_fine():
-    items = [
-        f"{LONG} {i} more words follow here so that every item is different from the others {i * 7}"
-        for i in range(10_000)
-    ]
+    items = [f"{LONG} {i} more words follow here so that every item is different from the others {i * 7}" for i in range(10_000)]
     started = time.process_time()
     index = ContaminationIndex(items)
     assert time.process_time() - started < 10.0
     started = time.process_time()
     for i in range(200):
-        assert (
-            index.overlap(f"something else entirely with the number {i} and many more words than thirteen in a row")
-            is None
-        )
+        assert index.overlap(f"something else entirely with the number {i} and many more words than thirteen in a row") is None
     assert (time.process_time() - started) / 200 < 0.002
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from selfevolve import params
 from selfevolve.synco import corpora
-from selfevolve.synco.corpora import CorpusError, Row
+from selfevolve.synco.corpus_files import CorpusError, Row
 from selfevolve.synco.settings import CorpusParams
 from selfevolve.synco.verifier import Verifier
 
@@ -34,7 +34,9 @@ def settings(path: Path | str | None, layout: str = "plain", problems: int = 1, 
     return CorpusParams(layout=layout, path=None if path is None else str(path), hub=hub, problems=problems)
 
 
-def build(corpus: CorpusParams, name: str = "mine", held_out=(), fits=lambda problem: True, seed: int = 0, rows=None) -> pl.DataFrame:
+def build(
+    corpus: CorpusParams, name: str = "mine", held_out=(), fits=lambda problem: True, seed: int = 0, rows=None
+) -> pl.DataFrame:
     return corpora.build(name, corpus, Verifier(SETTINGS, held_out), fits, seed, rows)
 
 
@@ -133,7 +135,16 @@ def test_what_cannot_be_trained_on_is_replaced_by_another(tmp_path):
     assert set(pool.filter("admitted")["problem"]) == {row["problem"] for row in rows[:8]}
     with pytest.raises(CorpusError) as error:
         build(settings(tmp_path / "a.jsonl", problems=9), held_out=[held_out], fits=lambda problem: len(problem) < 150)
-    for part in ("corpora.mine", "9 unique problems", "8 usable", "a.jsonl", "1 contaminated", "1 no_answer", "1 too_long", "1 unreadable"):
+    for part in (
+        "corpora.mine",
+        "9 unique problems",
+        "8 usable",
+        "a.jsonl",
+        "1 contaminated",
+        "1 no_answer",
+        "1 too_long",
+        "1 unreadable",
+    ):
         assert part in str(error.value)
 
 

@@ -19,7 +19,14 @@ BOX, TRIP = "A box has 12 nuts. Add 5. How many?", "Go 2 h at 9 km. How far?"
 
 def row(iteration: int, problem: str, rollouts: list[str], correct: list[bool], admitted: bool = True) -> dict:
     lists = {"rollouts": rollouts, "correct": correct, "answers": [None] * len(rollouts), "rewards": [0.0] * len(rollouts)}
-    return dict.fromkeys(SCHEMA) | {"seed": 0, "iteration": iteration, "slot": 0, "problem": problem, "admitted": admitted, **lists}
+    return dict.fromkeys(SCHEMA) | {
+        "seed": 0,
+        "iteration": iteration,
+        "slot": 0,
+        "problem": problem,
+        "admitted": admitted,
+        **lists,
+    }
 
 
 def frame(*rows: dict) -> pl.DataFrame:

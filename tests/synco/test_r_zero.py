@@ -121,7 +121,10 @@ def test_a_round_lasts_its_solver_steps(tmp_path):
     walk = [task.text for task in first + second]
     assert len(set(walk[:5])) == 3  # five kept candidates of three problems, each passed before one comes again
     own.propose(3, EMPTY)
-    assert len(own.trainer.steps) == 2 and sorted(path.name for path in tmp_path.glob("*")) == ["000001.parquet", "000002.parquet"]
+    assert len(own.trainer.steps) == 2 and sorted(path.name for path in tmp_path.glob("*")) == [
+        "000001.parquet",
+        "000002.parquet",
+    ]
     assert len(set(own.challenger.calls)) == 4  # every stage draws with a seed of its own
 
 

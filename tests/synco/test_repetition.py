@@ -12,17 +12,17 @@ from selfevolve.synco.repetition import bleu, cluster_shares
 def test_bleu_by_hand():
     """Hypothesis `a b c d e`, reference `a b c x e`: 4 of 5 words, 2 of 4 pairs, 1 of 3 triples, 0 of 2 quadruples."""
     expected = (4 / 5 * 2 / 4 * 1 / 3 * 0.1 / 2) ** 0.25
-    assert bleu("a b c d e".split(), "a b c x e".split()) == pytest.approx(expected)
+    assert bleu(["a", "b", "c", "d", "e"], ["a", "b", "c", "x", "e"]) == pytest.approx(expected)
 
 
 def test_bleu_counts_a_repeated_word_as_often_as_the_reference_has_it():
     """The example of the BLEU paper: `the` seven times against a reference with two."""
     smoothed = (2 / 7 * 0.1 / 6 * 0.1 / 5 * 0.1 / 4) ** 0.25
-    assert bleu(["the"] * 7, "the cat is on the mat".split()) == pytest.approx(smoothed)
+    assert bleu(["the"] * 7, ["the", "cat", "is", "on", "the", "mat"]) == pytest.approx(smoothed)
 
 
 def test_a_short_hypothesis_is_penalised():
-    whole = "one two three four five six seven eight".split()
+    whole = ["one", "two", "three", "four", "five", "six", "seven", "eight"]
     assert bleu(whole[:6], whole) == pytest.approx(math.exp(1 - 8 / 6))
     assert bleu(whole, whole) == pytest.approx(1.0)
     assert bleu(["other"], whole) == 0.0

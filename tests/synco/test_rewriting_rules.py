@@ -39,7 +39,8 @@ def test_the_unknown_gets_a_name_the_problem_does_not_use():
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "expected"), [("How many?", "17", "How many: 17."), ("b?", "17", "b=17."), ("Find x.", "2", "Find x: 2.")]
+    ("question", "answer", "expected"),
+    [("How many?", "17", "How many: 17."), ("b?", "17", "b=17."), ("Find x.", "2", "Find x: 2.")],
 )
 def test_question_and_answer_become_a_statement(question, answer, expected):
     assert rules.statement(question, answer) == expected

@@ -78,7 +78,9 @@ def test_what_a_source_made_is_collected(tmp_path):
     for seed in (0, 1):
         folder = runs.seed_folder(tmp_path, seed) / runs.SOURCE
         folder.mkdir(parents=True)
-        pl.DataFrame({"origin": ["backward", "rephrase", "rephrase"], "reason": ["", "", "duplicate"]}).write_parquet(folder / "pool.parquet")
+        pl.DataFrame({"origin": ["backward", "rephrase", "rephrase"], "reason": ["", "", "duplicate"]}).write_parquet(
+            folder / "pool.parquet"
+        )
     assert runs.collect_source((0, 1), tmp_path).height == 3
     assert runs.source_summary((0, 1), tmp_path)["len"].sum() == 3
     for seed in (0, 1):

@@ -178,9 +178,7 @@ def combined(parts):
 
 trees = st.recursive(
     st.integers(0, 50).map(lambda n: (str(n), Fraction(n))),
-    lambda inner: (
-        st.tuples(inner, st.sampled_from("+-*/"), inner).filter(lambda t: t[1] != "/" or t[2][1]).map(combined)
-    ),
+    lambda inner: st.tuples(inner, st.sampled_from("+-*/"), inner).filter(lambda t: t[1] != "/" or t[2][1]).map(combined),
     max_leaves=8,
 )
 

@@ -271,9 +271,7 @@ def test_numbers_from_nowhere_are_unsupported(solution, answer, support):
 
 
 def test_signals_that_do_not_apply_leave_the_average():
-    report = verify(
-        STOCK | {"solution": "twelve and five less three: 14", "problem": "How many nuts are left?"}, ENGLISH
-    )
+    report = verify(STOCK | {"solution": "twelve and five less three: 14", "problem": "How many nuts are left?"}, ENGLISH)
     assert (report.steps, report.grounding, report.consistency) == (None, None, 1.0)
     assert report.reliability == pytest.approx(1.0)
 
@@ -299,9 +297,7 @@ def test_a_duplicate_is_caught_once_the_first_is_remembered():
     near = verifier.verify(json.dumps(STOCK | {"problem": STOCK["problem"].replace("nuts", "pens")}))
     assert near.reason == "duplicate"
     variant = verifier.verify(
-        json.dumps(
-            STOCK | {"problem": STOCK["problem"].replace("5", "6"), "solution": "12+6=18; 18-3=15", "final_answer": 15}
-        )
+        json.dumps(STOCK | {"problem": STOCK["problem"].replace("5", "6"), "solution": "12+6=18; 18-3=15", "final_answer": 15})
     )
     assert variant.admitted
     assert variant.redundancy == 0.0
@@ -389,9 +385,7 @@ def test_any_text_gets_a_report(text):
     assert not VERIFIER.verify(text).admitted
 
 
-@pytest.mark.parametrize(
-    "unit", ["![", "in the figure ", "answer ", "(b) ", "$1", "\\left", ", ", "9", "a ", "\\boxed{"]
-)
+@pytest.mark.parametrize("unit", ["![", "in the figure ", "answer ", "(b) ", "$1", "\\left", ", ", "9", "a ", "\\boxed{"])
 def test_hostile_cards_are_quick(unit):
     card = STOCK | {"problem": "How many? " + unit * (20_000 // len(unit)), "solution": unit * (20_000 // len(unit))}
     started = time.process_time()
@@ -403,9 +397,7 @@ def test_a_small_card_takes_about_a_millisecond():
     rng = random.Random(0)
     verifier = Verifier(VerifierParams(**TINY | {"recent_pool": 1000}), EXAM)
     problems = [families.generate(rng, rng.choice(families.SKILLS), rng.choice(families.LEVELS)) for _ in range(400)]
-    texts = [
-        json.dumps(STOCK | {"problem": p.text, "solution": p.solution, "final_answer": p.answer}) for p in problems
-    ]
+    texts = [json.dumps(STOCK | {"problem": p.text, "solution": p.solution, "final_answer": p.answer}) for p in problems]
     started = time.process_time()
     for text in texts:
         report = verifier.verify(text)

@@ -89,9 +89,7 @@ def gains_figure(gains: pl.DataFrame, mode: str = "greedy") -> Figure:
             ax.set_yticks(range(len(names)), names)
             ax.set_ylim(len(names) - 0.45, -0.7)
             ax.grid(False, axis="y")
-        figure.supxlabel(
-            f"difference in accuracy, percentage points, {mode} decoding (line: 95% interval)", fontsize=10
-        )
+        figure.supxlabel(f"difference in accuracy, percentage points, {mode} decoding (line: 95% interval)", fontsize=10)
     return figure
 
 
@@ -108,11 +106,13 @@ def accuracy_by_figure(table: pl.DataFrame) -> Figure:
     groups = sorted(table[by].unique().to_list())
     systems = ordered(table["system"])
     with style.theme():
-        figure, axes = style.figure(height=3.6)
+        figure, axes = style.figure(height=3.6 + 0.25 * (len(systems) > 4))
         ax = axes[0, 0]
         for k, system in enumerate(systems):
             rows = table.filter(system=system)
-            x = np.array([groups.index(group) for group in rows[by]]) + (k - (len(systems) - 1) / 2) * 0.11
+            x = np.array([groups.index(group) for group in rows[by]]) + (k - (len(systems) - 1) / 2) * min(
+                0.11, 0.8 / len(systems)
+            )
             value, low, high = (rows[name].to_numpy() for name in ("value", "low", "high"))
             ink = style.colour(system)
             joined = "-" if by == "level" else "none"  # skills have no order to follow
@@ -126,7 +126,7 @@ def accuracy_by_figure(table: pl.DataFrame) -> Figure:
         ax.set_ylim(-0.02, 1.02)
         ax.grid(False, axis="x")
         style.percent(ax)
-        figure.legend(loc="outside upper left", ncols=len(systems), frameon=False)
+        figure.legend(loc="outside upper left", ncols=min(4, len(systems)), frameon=False)
     return figure
 
 

@@ -91,7 +91,7 @@ def calibration_figure(table: pl.DataFrame) -> Figure:
                 ax.text(x, 1.02, f"{row['value']:.0%}", ha="center", fontsize=9)
             counts = table.filter(outcome="mixed")["cards"].to_list()
             names = ["pool" if group == POOL else group.replace(" / ", "/\n") for group in groups]
-            ax.set_xticks(range(len(groups)), [f"{group}\n{n}" for group, n in zip(names, counts, strict=True)], fontsize=7.8)
+            ax.set_xticks(range(len(groups)), [f"{group}\n{n}" for group, n in zip(names, counts, strict=True)], fontsize=7.2)
             ax.set_title(label(name), pad=14)
             ax.set_ylim(0, 1.08)
             ax.grid(False, axis="x")

@@ -81,9 +81,7 @@ def share_over_time(memory: pl.DataFrame, by: str, count: int = BUCKETS) -> pl.D
         raise ValueError(f"share_over_time: by={by!r}; choose 'skill' or 'difficulty'")
     cards = memory.filter("admitted").sort("seed", "iteration", "slot").with_columns(pl.col(by).fill_null("none"))
     cells = (
-        _bucketed(cards, count)
-        .group_by("seed", "bucket", by, maintain_order=True)
-        .agg(pl.len().cast(pl.Int64).alias("cards"))
+        _bucketed(cards, count).group_by("seed", "bucket", by, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("cards"))
     )
     cells = cells.with_columns((pl.col("cards") / pl.col("cards").sum().over("seed", "bucket")).alias("share"))
     seeds = cells.group_by("bucket").agg(pl.col("seed").n_unique().alias("seeds"))
@@ -109,9 +107,7 @@ def curriculum_figure(memory: Mapping[str, pl.DataFrame]) -> Figure:
         for ax in axes[-1]:
             ax.set_xlabel("bucket of admitted cards, in generation order")
             ax.set_xticks(range(1, BUCKETS + 1))
-        style.footnote(
-            figure, "SR: success rate of a card; mixed: 0 < SR < 1; dashed: rewards differ, even if all correct"
-        )
+        style.footnote(figure, "SR: success rate of a card; mixed: 0 < SR < 1; dashed: rewards differ, even if all correct")
     return figure
 
 
@@ -125,9 +121,13 @@ def share_figure(memory: Mapping[str, pl.DataFrame], by: str) -> Figure:
     ladder = [name for name in ("learnable", "mid-band", "hard", "too hard") if name in found]
     names = ladder + sorted(found - {*ladder, *REST}) + [name for name in REST if name in found]
     colours = dict(zip(names, style.SERIES, strict=False)) | style.LADDER
+    columns = min(3, len(tables))
+    lines = -(-len(tables) // columns)
     with style.theme():
-        figure, axes = style.figure(1, len(tables), 3.5, sharey=True)
-        for ax, (variant, table) in zip(axes[0], tables.items(), strict=True):
+        figure, axes = style.figure(lines, columns, 2.8 * lines + 0.7, sharey=True)
+        for ax in axes.flat[len(tables) :]:
+            ax.set_visible(False)
+        for ax, (variant, table) in zip(axes.flat, tables.items(), strict=False):
             base = dict.fromkeys(range(1, BUCKETS + 1), 0.0)
             for name in names:
                 rows = table.filter(pl.col(by) == name)
@@ -142,7 +142,8 @@ def share_figure(memory: Mapping[str, pl.DataFrame], by: str) -> Figure:
             ax.set_ylim(0, 1)
             ax.grid(False)
             style.percent(ax)
-        axes[0, 0].set_ylabel(f"share of admitted cards by {by}")
+        for line in axes:
+            line[0].set_ylabel(f"share of cards by {by}")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=min(6, len(names)), frameon=False)
     return figure

@@ -5,7 +5,7 @@ the top quarter. Like the paper's, this reranks a pool that was already collecte
 
 Deviations: "gradient-bearing" is "rewards not all identical" (see curriculum.py). Signals such as quality are nearly constant, so a
 quarter often ends inside a tie; tied cards count in proportion, which is what ranking them at random gives on average. Intervals
-are bootstraps over cards. The gated reward is computed from the card's quality, reliability and success rate (Eq. 23), also for
+take the cards of the quarter as drawn independently. The gated reward is computed from the card's quality, reliability and success rate (Eq. 23), also for
 sources whose cards are paid for by nobody; the bonus for a non-empty output, a constant, is left out.
 """
 
@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from selfevolve.analysis import style
 from selfevolve.analysis.curriculum import outcomes
 from selfevolve.analysis.learnability import alignment
-from selfevolve.analysis.statistics import REPLICATES, pearson, proportion
+from selfevolve.analysis.statistics import Interval, pearson, proportion
 from selfevolve.analysis.variants import label, ordered
 from selfevolve.synco.rewards import GATE_FLOOR, GATE_WIDTH
 
@@ -48,20 +48,22 @@ def signal_table(memory: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**schema, **_FLOATS, "strength": pl.String}, orient="row")
 
 
-def enrichment_table(memory: pl.DataFrame, top: float = TOP, replicates: int = REPLICATES, seed: int = 0) -> pl.DataFrame:
-    """Figure 3's data: signal, cards, share, low, high, enrichment. Shares in [0, 1].
+def enrichment_table(memory: pl.DataFrame, top: float = TOP) -> pl.DataFrame:
+    """Figure 3's data: signal, cards, share, low, high, enrichment. Shares in [0, 1] with Wilson intervals.
 
-    The first row is the pool itself (Wilson interval). ``cards`` is how many cards have the signal, ``share`` the gradient-bearing share
-    of their best ``top``, ``enrichment`` that share over the pool's. Signals no card has are absent; without cards there are no rows.
+    The first row is the pool itself. In the others, ``cards`` are the best ``top`` of the cards by the signal, ``share`` is their gradient-
+    bearing share and ``enrichment`` that share over the pool's. Signals no card has are absent; without cards there are no rows.
     """
     cards = _with_gated_reward(outcomes(memory))
     pool = proportion(int(cards["gradient_bearing"].sum()), cards.height)
-    rows = [(POOL, cards.height, pool.value, pool.low, pool.high, 1.0 if pool.value else None)] if cards.height else []
+    found = {POOL: pool} if cards.height else {}
     for signal in RANKED:
         known = cards.drop_nulls(signal)
         if known.height:
-            share, low, high = _top_share(known[signal].to_numpy(), known["gradient_bearing"].to_numpy(), top, replicates, seed)
-            rows.append((signal, known.height, share, low, high, share / pool.value if pool.value else None))
+            found[signal] = _top_share(known[signal].to_numpy(), known["gradient_bearing"].to_numpy(), top)
+    rows = [
+        (name, own.n, own.value, own.low, own.high, own.value / pool.value if pool.value else None) for name, own in found.items()
+    ]
     schema = {"signal": pl.String, "cards": pl.Int64, "share": pl.Float64, **_FLOATS, "enrichment": pl.Float64}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -107,25 +109,9 @@ def _with_gated_reward(cards: pl.DataFrame) -> pl.DataFrame:
     return cards.with_columns((gates[0] * gates[1] * pl.col("teachability")).alias("gated_reward"))
 
 
-def _top_share(
-    scores: np.ndarray, bearing: np.ndarray, top: float, replicates: int, seed: int
-) -> tuple[float, float | None, float | None]:
-    """Gradient-bearing share of the best ``top`` of the cards, ties counted in proportion, with a bootstrap interval over cards."""
-    order = np.argsort(-scores, kind="stable")
-    scores, bearing = scores[order], bearing[order].astype(float)
-    starts = np.flatnonzero(np.r_[True, scores[1:] != scores[:-1]])  # of the groups of equal scores, best first
-
-    def share(weights: np.ndarray) -> np.ndarray:
-        sizes = np.add.reduceat(weights, starts, axis=1)
-        hits = np.add.reduceat(weights * bearing, starts, axis=1)
-        wanted = top * weights.sum(axis=1, keepdims=True)
-        before = np.cumsum(sizes, axis=1) - sizes
-        taken = np.clip((wanted - before) / np.maximum(sizes, 1e-12), 0.0, 1.0)  # the part of each group within the top
-        return (taken * hits).sum(axis=1) / wanted[:, 0]
-
-    n, rng = len(scores), np.random.default_rng(seed)
-    step = max(1, 500_000 // n)
-    blocks = (min(step, replicates - start) for start in range(0, replicates, step))
-    draws = [share(rng.multinomial(n, np.full(n, 1 / n), size=size).astype(float)) for size in blocks]
-    low, high = np.percentile(np.concatenate(draws), [2.5, 97.5])
-    return float(share(np.ones((1, n)))[0]), float(low), float(high)
+def _top_share(scores: np.ndarray, bearing: np.ndarray, top: float) -> Interval:
+    """Gradient-bearing share of the best ``top`` of the cards (at least one), the last group of ties counted in proportion."""
+    wanted = max(1, round(top * scores.size))
+    cut = np.sort(scores)[-wanted]
+    above, tied = scores > cut, scores == cut
+    return proportion(bearing[above].sum() + (wanted - above.sum()) * bearing[tied].mean(), wanted)

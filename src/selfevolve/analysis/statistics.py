@@ -95,8 +95,8 @@ def paired_difference(
     return Interval(float(means[0] - means[1]), *_percentiles(a - b), sum(part.shape[1] for part in sides[0]))
 
 
-def proportion(successes: int, n: int) -> Interval:
-    """Share ``successes / n`` with the Wilson score interval; None for n = 0.
+def proportion(successes: float, n: int) -> Interval:
+    """Share ``successes / n`` with the Wilson score interval; None for n = 0. ``successes`` may be an expected number.
 
     Raises ValueError unless 0 <= successes <= n.
     """

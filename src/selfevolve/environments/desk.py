@@ -75,7 +75,6 @@ class Desk:
 
     name = "desk"
     now = None
-    policy = POLICY
 
     def __init__(self) -> None:
         self.tools = deepcopy(TOOLS)
@@ -86,6 +85,11 @@ class Desk:
         self.state: Mapping[str, Any] = MappingProxyType(self._state)
         self.initial: Mapping[str, Any] = MappingProxyType(self._initial)
         self._begin(BASE_TIER, dict(BASE))
+
+    @property
+    def policy(self) -> str:
+        """The page, and what the clerk is told at the start: the tier of the member."""
+        return f"{POLICY}The member is {self._initial['member']['tier']}.\n"
 
     def reset(self, init_actions: Iterable[Mapping[str, Any]] = ()) -> None:
         """See the protocol. A booking set anew has nothing paid, no extension and no swap."""

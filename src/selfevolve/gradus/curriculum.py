@@ -54,12 +54,11 @@ def tables(env: Environment, records: pl.DataFrame, sft_depths: Iterable[int]) -
     """The parts `sft` and `rl`, in the order of the records.
 
     Args:
-        env: gives policy and tools; its state is not read.
+        env: gives tools, and the policy as the agent has it in each task; it is reset.
         records: of one arm, see `run.Tables`; tasks that were not accepted are left out.
         sft_depths: depths that become SFT rows; every other depth becomes RL items.
     """
     shallow = set(sft_depths)
-    opening = {"role": "system", "content": env.policy, "tool_calls": None, "tool_call_id": None}
     tools = json.dumps(env.tools, ensure_ascii=False)
     rows: dict[str, list[dict]] = {"sft": [], "rl": []}
     for record in records.filter("accepted").iter_rows(named=True):
@@ -70,6 +69,8 @@ def tables(env: Environment, records: pl.DataFrame, sft_depths: Iterable[int]) -
             "round": record["round"],
             "kernels": record["kernels"] + record["interactions"],
         }
+        env.reset(Task.model_validate_json(record["specification"]).init_actions)
+        opening = {"role": "system", "content": env.policy, "tool_calls": None, "tool_call_id": None}
         if record["depth"] in shallow:
             messages = [opening, *conversation(Demonstration.model_validate_json(record["demonstration"]).events)]
             steps = [number for number, message in enumerate(messages) if message["role"] == "assistant"]
@@ -119,7 +120,7 @@ def sizes(parts: dict[str, pl.DataFrame]) -> pl.DataFrame:
 
 def counts(parts: dict[str, pl.DataFrame], by: str) -> pl.DataFrame:
     """Table 6: tasks by `depth`, `round` or `kernels` (a task counts once for each kernel it has): domain, `by`, tasks."""
-    tasks = pl.concat([parts[name].select(_COMMON) for name in SPLITS]).unique("task", maintain_order=True)
+    tasks = pl.concat([parts[name].select(*_COMMON) for name in SPLITS]).unique("task", maintain_order=True)
     if by == "kernels":
         tasks = (
             tasks.with_columns(pl.col("kernels").list.unique())

@@ -66,8 +66,8 @@ def verify(
     found = replay(env, library, task, _calls(library, task, demonstration), wanted.judgements)
     differing = () if wanted.end_hash == found.end_hash else _differences(env, task)
     do_nothing = wanted.end_hash == wanted.start_hash
-    unmet = unmet_steps(blueprint, found)
-    faults = reference_faults(blueprint, task, wanted)
+    unmet = _unmet(blueprint, found)
+    faults = _faults(blueprint, task, wanted)
     checks: list[tuple[str, Iterable[str]]] = [
         *faults,
         ("demonstration fails", found.errors),
@@ -99,7 +99,7 @@ def verify(
     )
 
 
-def reference_faults(blueprint: Blueprint, task: Task, replayed: Replayed) -> list[tuple[str, list[str]]]:
+def _faults(blueprint: Blueprint, task: Task, replayed: Replayed) -> list[tuple[str, list[str]]]:
     """What is wrong with a reference, whatever the demonstration: (check, details), failed checks only."""
     allowed = [
         f"{refusal.call.name} {refusal.call.arguments} at the {refusal.when}{f' ({judged.error})' if judged.error else ''}"
@@ -112,14 +112,14 @@ def reference_faults(blueprint: Blueprint, task: Task, replayed: Replayed) -> li
         ("reference breaks policy", list(replayed.violations)),
         ("reference does what it must refuse", _executed(task, task.reference)),
         ("refusal not called for", allowed),
-        ("reference misses", [_words(step) for step in unmet_steps(blueprint, replayed)]),
+        ("reference misses", [_words(step) for step in _unmet(blueprint, replayed)]),
         ("nothing to check", ["no reference and no refusal"] if not task.reference and not task.refusals else []),
         ("nothing to do", ["the reference changes nothing, and nothing is refused"] if task.reference and idle else []),
     ]
     return [(check, details) for check, details in checks if details]
 
 
-def unmet_steps(blueprint: Blueprint, replayed: Replayed) -> list[Step]:
+def _unmet(blueprint: Blueprint, replayed: Replayed) -> list[Step]:
     """The steps that no call or refusal is left for, in order, when as many as possible have one of their own."""
     refused = tuple(judged.branches for judged in replayed.refused)
     fitting: list[list[tuple[str, int]]] = []

@@ -43,7 +43,7 @@ class Links:
         prefix = f"{run}--" if run and not run.startswith(THIS_RUN) else ""
         name = row.get("variant") or row.get("system")
         own = self._of(name, row.get("seed"), home, prefix)
-        if not row.get("reference"):
+        if not (name and row.get("reference")):
             return own
         other = self._of(row["reference"], row.get("seed"), home, prefix)
         self.pairs[f"{own}_minus_{other}"] = (own, other)
@@ -74,7 +74,7 @@ class Links:
                     table["class"] = [*table["class"], "reference"]
                 whole = self.anchor(row, home)
                 for number, cell in enumerate(cells):
-                    side = row.get(names[number]) if "reference" in row and names[number] in SIDES else None
+                    side = row.get(names[number]) if row.get("reference") and names[number] in SIDES else None
                     anchor = self.anchor({**row, "variant": side, "reference": None}, home) if side else whole
                     _wrap(soup, cell, f"{PAGE}#{anchor}", number > 0)
             self._say_files(soup, table)

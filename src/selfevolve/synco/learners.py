@@ -53,7 +53,8 @@ class RejectionSft:
 
     def __init__(self, policy: Policy, initial: Path, profile: Profile, memory: Memory, seed: int, folder: Path):
         """`initial`: agent folder of the untrained Reasoner. `folder`: for the checkpoints of the fine-tunings."""
-        self.policy, self.initial, self.profile, self.memory, self.seed, self.folder = policy, initial, profile, memory, seed, folder
+        self.policy, self.initial, self.profile = policy, initial, profile
+        self.memory, self.seed, self.folder = memory, seed, folder
         loop = profile.cotraining
         rounds = loop.rejection_sft.rounds
         self._ends = [(i + 1) * loop.iterations // rounds for i in range(rounds)]

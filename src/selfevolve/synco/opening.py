@@ -14,6 +14,7 @@ from selfevolve.seeding import derive
 from selfevolve.synco import corpora, rewriting
 from selfevolve.synco.consensus import Consensus
 from selfevolve.synco.context import reasoner_messages
+from selfevolve.synco.corpus_files import require_place
 from selfevolve.synco.learners import Grpo, Learner, RejectionSft
 from selfevolve.synco.memory import Memory
 from selfevolve.synco.proposals import Proposal
@@ -41,7 +42,7 @@ def require(variant: str, profile: Profile) -> None:
     """Raise before any work if a variant's source is not there: an external corpus without a file or hub id."""
     settings = profile.cotraining
     if name := settings.variants[variant].corpus:
-        corpora.require_place(name, settings.sources.corpora[name])
+        require_place(name, settings.sources.corpora[name])
 
 
 def open_run(
@@ -66,9 +67,11 @@ def open_run(
     def trainer(name: str) -> GroupRelativeTrainer:
         return _open_trainer(name, policies[name], profile, seed, folder, checkpoint)
 
-    learner = (
-        RejectionSft(policies["reasoner"], agents / "reasoner", profile, memory, seed, folder) if sft else Grpo(trainer("reasoner"))
-    )
+    learner: Learner
+    if sft:
+        learner = RejectionSft(policies["reasoner"], agents / "reasoner", profile, memory, seed, folder)
+    else:
+        learner = Grpo(trainer("reasoner"))
     source: TaskSource
     if variant.source == "synthesizer":
         source = SynthesizerSource(
@@ -83,8 +86,14 @@ def open_run(
     elif variant.source == "r_zero":
         challenger, solver = policies["synthesizer"], policies["reasoner"]
         source = RZeroSource(challenger, solver, trainer("synthesizer"), profile, verifier, seed, folder / SOURCE, done)
+    elif variant.source == "static_pool":
+        source = FixedPool([Proposal(card, 0) for card in pool], settings.tasks, seed)
+    elif variant.source == "rewriting":
+        made = _kept(folder, lambda: _rewritten(profile, agents, verifier, pool))
+        source = FixedPool(rewriting.proposals(made), settings.tasks, seed, rewriting.CHECKS)
     else:
-        source = _fixed_pool(variant, profile, agents, verifier, policies["reasoner"], seed, folder, pool)
+        made = _kept(folder, lambda: _sampled(variant.corpus, profile, verifier, policies["reasoner"]))
+        source = FixedPool(corpora.proposals(made), settings.tasks, seed, corpora.CHECKS)
     consensus = None
     if profile.verifier.consensus.solutions and source.checks is None:
         untrained = load(agents / "reasoner", models.dtype, models.generation_batch)
@@ -92,23 +101,8 @@ def open_run(
     return Run(policies, source, learner, consensus)
 
 
-def _fixed_pool(
-    variant: Variant, profile: Profile, agents: Path, verifier: Verifier, reasoner: Policy, seed: int, folder: Path, cards: list[str]
-) -> FixedPool:
-    """The pool of a variant whose tasks are there before training. It is made once and kept; all seeds make the same one."""
-    tasks, made = profile.cotraining.tasks, derive(profile.synthesis.seed, "pool of", variant.source, variant.corpus or "")
-    if variant.source == "static_pool":
-        return FixedPool([Proposal(card, 0) for card in cards], tasks, seed)
-    if variant.source == "rewriting":
-        frame = _kept(folder, lambda: _rewritten(profile, agents, verifier, cards, made))
-        return FixedPool(rewriting.proposals(frame), tasks, seed, rewriting.CHECKS)
-    name = variant.corpus
-    corpus = profile.cotraining.sources.corpora[name]
-    frame = _kept(folder, lambda: corpora.build(name, corpus, verifier, _fits(reasoner, profile), made))
-    return FixedPool(corpora.proposals(frame), tasks, seed, corpora.CHECKS)
-
-
 def _kept(folder: Path, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+    """The run's pool, made on first use. It is drawn with the seed of the synthesis stage, so all seeds train on the same one."""
     path = folder / SOURCE / POOL
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -118,8 +112,9 @@ def _kept(folder: Path, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
     return pl.read_parquet(path)
 
 
-def _rewritten(profile: Profile, agents: Path, verifier: Verifier, cards: list[str], seed: int) -> pl.DataFrame:
+def _rewritten(profile: Profile, agents: Path, verifier: Verifier, cards: list[str]) -> pl.DataFrame:
     params, models = profile.cotraining.sources.rewriting, profile.models
+    seed = derive(profile.synthesis.seed, "rewriting")
     writer: rewriting.Writer = rewriting.Rules()
     if params.writer == "model":
         untrained = load(agents / "reasoner", models.dtype, models.generation_batch)
@@ -127,14 +122,15 @@ def _rewritten(profile: Profile, agents: Path, verifier: Verifier, cards: list[s
     return rewriting.build(cards, params, writer, verifier.emptied(), seed)
 
 
-def _fits(reasoner: Policy, profile: Profile) -> Callable[[str], bool]:
+def _sampled(name: str, profile: Profile, verifier: Verifier, reasoner: Policy) -> pl.DataFrame:
     room = reasoner.model.config.max_position_embeddings - profile.cotraining.reasoner_sampling.max_new_tokens
 
     def fits(problem: str) -> bool:
         (ids,) = reasoner.encode([reasoner_messages(problem, profile.models.prompts)])
         return len(ids) <= room
 
-    return fits
+    seed = derive(profile.synthesis.seed, "corpus", name)
+    return corpora.build(name, profile.cotraining.sources.corpora[name], verifier, fits, seed)
 
 
 def _open_trainer(
@@ -153,5 +149,3 @@ def _open_trainer(
         resume_from=checkpoint / name if checkpoint else None,
         bf16=policy.bf16,
     )
-
-

@@ -116,7 +116,7 @@ class CorpusParams(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     layout: Literal["metamathqa", "scalequest", "openmathinstruct2", "plain"] = Field(
-        description="which columns it has and which rows are synthetic, see `synco.corpora`; plain: problem, answer"
+        description="which columns it has and which rows are synthetic, see `synco.corpus_files`; plain: problem, answer"
     )
     path: str | None = Field(description="local .jsonl or .parquet file, or a folder of them (relative to the repository)")
     hub: str | None = Field(description="data set id on the hub")
@@ -176,7 +176,9 @@ class Variant(BaseModel):
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
         if (self.source == "corpus") != (self.corpus is not None):
-            raise ValueError(f"source {self.source} {'needs' if self.corpus is None else 'has no'} corpus: name one of sources.corpora")
+            raise ValueError(
+                f"source {self.source} {'needs' if self.corpus is None else 'has no'} corpus: name one of sources.corpora"
+            )
         if self.source == "r_zero" and not (self.train_synthesizer and self.learner == "grpo"):
             raise ValueError("r_zero trains both of its agents by GRPO: set learner to grpo and train_synthesizer to true")
         if self.train_synthesizer and self.source not in ("synthesizer", "r_zero"):

@@ -98,7 +98,6 @@ class FixedPool:
         pass
 
 
-
 def draw(pool: Sequence[Proposal], first: int, count: int, seed: int, *name: str | int) -> list[Proposal]:
     """Positions `first` to `first + count` of an endless walk through `pool`: whole passes, each in an order of its own.
 

@@ -76,7 +76,7 @@ class Verifier:
         self.contamination = ContaminationIndex(benchmark_problems, params.contamination_ngram)
         self._recent = RecentPool(params.recent_pool)
 
-    def emptied(self) -> "Verifier":
+    def emptied(self) -> Verifier:
         """A verifier of the same settings and benchmarks, with no recent pool yet."""
         other = copy(self)
         other._recent = RecentPool(self.params.recent_pool)

@@ -11,7 +11,6 @@ from selfevolve.models.generation import Sampling
 from selfevolve.models.policy import Policy
 from selfevolve.synco.context import reasoner_messages
 
-
 STATED = ("box", "phrase")
 """How an answer must be given to vote: boxed, or after "answer is". R-Zero counts boxed ones only."""
 
@@ -27,9 +26,7 @@ class Vote(NamedTuple):
     """Index of the first answer that voted for it."""
 
 
-def solve(
-    solver: Policy, problems: Sequence[str], prompts: str, answers: int, sampling: Sampling, seed: int
-) -> list[list[str]]:
+def solve(solver: Policy, problems: Sequence[str], prompts: str, answers: int, sampling: Sampling, seed: int) -> list[list[str]]:
     """`answers` independent solution texts of each problem. The solver sees the problem statement alone."""
     ids = solver.encode([reasoner_messages(problem, prompts) for problem in problems])
     completions = solver.generate([prompt for prompt in ids for _ in range(answers)], sampling, seed)

@@ -316,6 +316,15 @@ def test_the_report_in_words(serve, connect):
     text = client.report().text()
     assert "4 requests: 2 sent, 2 replayed, 0 joined; 0 failed" in text
     assert "retries: 1 http_500; failures: none; unusable answers: 2 schema" in text and "$0.0" in text
+    client.close()
+    later = connect(server.url)
+    diagnose(later, 2)
+    text = later.report().text()
+    assert (
+        "by all sessions: 3 answers" in text
+        and "used in this session: 1 answers" in text
+        and "paid for in this session: 1" in text
+    )
 
 
 def test_what_cannot_be_recorded_is_not_sent(serve, connect, monkeypatch):

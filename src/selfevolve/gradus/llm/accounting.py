@@ -1,13 +1,14 @@
 """What the calls of a run were, and what they cost.
 
-Two counts that must not be mixed: what the run *used* (distinct answers, whenever they were paid for; a replay uses the same) and what
-happened in this *session* (sent, replayed, retried, failed).
+Three counts that must not be mixed: what the folder *holds*, paid for by all sessions that recorded in it; what this session *used* (distinct
+answers, whenever they were paid for; a replay uses the same); and what this session sent for and *paid*.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Collection
 
 from pydantic import Field
 
@@ -28,8 +29,9 @@ class Use(Record):
 class Report(Record):
     """The final report of a client: requests = sent + replayed + joined."""
 
-    used: Use = Field(description="what the run rests on; a replay reports the same")
-    paid: Use = Field(description="the part of it that this session sent for")
+    held: Use = Field(description="all that is recorded, by this session and those before it, killed ones included")
+    used: Use = Field(description="the part of it that this session asked for; a replay reports the same")
+    paid: Use = Field(description="the part of that which this session sent for")
     requests: int = Field(ge=0, description="answers asked of the client")
     sent: int = Field(ge=0, description="sent for, with or without success")
     replayed: int = Field(ge=0, description="answered from the recording")
@@ -51,8 +53,9 @@ class Report(Record):
             [
                 f"{self.requests:,} requests: {self.sent:,} sent, {self.replayed:,} replayed, {self.joined:,} joined; "
                 f"{sum(self.failures.values()):,} failed",
-                f"used: {self.used.answers:,} answers, {tokens(self.used)}",
-                f"paid in this session: {self.paid.answers:,} answers, {tokens(self.paid)}",
+                f"recorded by all sessions: {self.held.answers:,} answers, {tokens(self.held)}",
+                f"used in this session: {self.used.answers:,} answers, {tokens(self.used)}",
+                f"paid for in this session: {self.paid.answers:,} answers, {tokens(self.paid)}",
                 f"retries: {listed(self.retries)}; failures: {listed(self.failures)}; unusable answers: {listed(self.unusable)}",
             ]
         )
@@ -85,14 +88,16 @@ class Tally:
         with self._lock:
             self._kinds[what][kind] += 1
 
-    def report(self) -> Report:
+    def report(self, held: Collection[Answer]) -> Report:
+        """`held`: all recorded answers."""
         with self._lock:
             kinds = {what: dict(sorted(counts.items())) for what, counts in self._kinds.items()}
             counts = {name: self._counts[name] for name in ("requests", "sent", "replayed", "joined")}
-            return Report(used=self._use(self._used), paid=self._use(self._paid), **counts, **kinds)
+            uses = {"held": held, "used": self._used.values(), "paid": self._paid.values()}
+            return Report(**{name: self._use(answers) for name, answers in uses.items()}, **counts, **kinds)
 
-    def _use(self, answers: dict[str, Answer]) -> Use:
-        prompt = sum(answer.prompt_tokens for answer in answers.values())
-        completion = sum(answer.completion_tokens for answer in answers.values())
+    def _use(self, answers: Collection[Answer]) -> Use:
+        prompt = sum(answer.prompt_tokens for answer in answers)
+        completion = sum(answer.completion_tokens for answer in answers)
         cost = (prompt * self._prices.prompt + completion * self._prices.completion) / 1e6
         return Use(answers=len(answers), prompt_tokens=prompt, completion_tokens=completion, cost=cost)

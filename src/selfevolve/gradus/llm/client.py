@@ -101,7 +101,7 @@ class Client:
 
     def report(self) -> Report:
         """What was called so far, and what it cost."""
-        return self._tally.report()
+        return self._tally.report(self._recording.answers())
 
     def complete(self, request: Request) -> Answer:
         """The answer to a request: recorded, under way, or sent for. Raises EndpointError or RecordingError."""

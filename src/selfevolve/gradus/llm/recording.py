@@ -74,6 +74,10 @@ class Recording:
         """The answer recorded under a key."""
         return self._answers.get(key)
 
+    def answers(self) -> list[Answer]:
+        """All answers, in the order of recording."""
+        return list(self._answers.values())
+
     def check(self) -> None:
         """Raise RecordingError if a write has failed: what cannot be recorded must not be paid for."""
         if self._failure:

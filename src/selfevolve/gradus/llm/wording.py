@@ -158,7 +158,7 @@ def evidence(record: Evidence, library: Library) -> str:
         "violations of the policy": [_violation(each, library) for each in record.violations],
         "intended outcomes that did not happen": [explained(each, library) for each in record.missing],
         "differences between the states": record.differences,
-        "calls of the proposed solution that failed or break the policy": record.errors,
+        "what is wrong with the proposed solution": record.errors,
     }
     lines = [f"The proposed solution and the agent's calls lead to {'the same state' if same else 'different states'}."]
     for title, items in found.items():

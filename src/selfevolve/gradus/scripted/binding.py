@@ -17,7 +17,7 @@ from typing import Any
 
 from selfevolve.environments import Environment
 from selfevolve.gradus import candidates
-from selfevolve.gradus.blueprints import Blueprint, Call, Step
+from selfevolve.gradus.blueprints import Call, Step
 from selfevolve.gradus.exploration import effect_paths
 from selfevolve.gradus.judgement import Unit
 from selfevolve.gradus.operators import Library, Operator
@@ -59,27 +59,28 @@ class Binder:
         self._groups: tuple[Facts, ...] | None = None
         self._feasible: dict[tuple, bool] = {}
 
-    def bind(self, blueprint: Blueprint, env: Environment, seed: int) -> Iterator[Bound]:
-        """Bindings, each from another start or user or prepared in another way, until `TRIES` have been tried."""
+    def bind(self, steps: Sequence[Step], env: Environment, seed: int, tries: int = TRIES) -> Iterator[Bound]:
+        """Bindings, each from another start or user or prepared in another way, until so many have been tried from each start."""
         rng = random.Random(derive(seed, "bind"))
-        impossible = [step for step in _independent(blueprint.steps) if not self._starts_of(env, step)]
-        offered = [step for step in _independent(blueprint.steps) if step not in impossible]
+        impossible = [step for step in _independent(steps) if not self._starts_of(env, step)]
+        offered = [step for step in _independent(steps) if step not in impossible]
         tried = 0
-        for start in self._fitting_starts(offered, env, rng):
+        dependent = [step for step in steps if step not in offered and step not in impossible]
+        for start in self._fitting_starts(offered, dependent, env, rng):
             groups = self._users(env)
             for group in (*rng.sample(groups[:POOL], len(groups[:POOL])), *rng.sample(groups[POOL:], len(groups[POOL:]))):
                 env.reset(start)
                 if not all(self._can(env, start, group, step) for step in offered):
                     continue
                 tried += 1
-                steps = self._prepared(blueprint.steps, impossible, rng)
-                found = Placing(self._finder, env, steps, random.Random(derive(seed, "place", tried))).run(start, group)
+                planned = self._prepared(steps, impossible, rng)
+                found = Placing(self._finder, env, planned, random.Random(derive(seed, "place", tried))).run(start, group)
                 if found is not None:
                     bindings = {symbol: str(next(iter(known.values()))) for symbol, known in found.values.items()}
-                    yield Bound(found.init_actions, found.told, tuple(steps), tuple(found.calls), bindings)
-                if tried % TRIES == 0:
+                    yield Bound(found.init_actions, found.told, tuple(planned), tuple(found.calls), bindings)
+                if tried % tries == 0:
                     break  # another start
-            if tried >= TRIES * MORE:
+            if tried >= tries * MORE:
                 return
 
     def _prepared(self, steps: Sequence[Step], impossible: Sequence[Step], rng: random.Random) -> list[Step]:
@@ -128,11 +129,17 @@ class Binder:
             self._groups = ({}, *({self._user: value} for value in values if self._user and value))
         return self._groups
 
-    def _fitting_starts(self, offered: Sequence[Step], env: Environment, rng: random.Random) -> list[Start]:
-        """Starts that offer the steps, in random order; joined ones if no single one will do."""
+    def _fitting_starts(
+        self, offered: Sequence[Step], dependent: Sequence[Step], env: Environment, rng: random.Random
+    ) -> list[Start]:
+        """Starts that offer the steps, in random order, those first that offer more of the dependent ones; joined ones if no single one
+        will do."""
         options = [self._starts_of(env, step) for step in offered]
         common = [start for start in self._starts if all(start in each for each in options)]
-        rng.shuffle(common)
+        if len(common) > 1:
+            others = [self._starts_of(env, step) for step in dependent]
+            rng.shuffle(common)
+            common.sort(key=lambda start: -sum(start in each for each in others))
         if common or len(self._starts) == 1:
             return common
         joined: dict[str, Start] = {}

@@ -10,13 +10,14 @@ itinerary). Feedback makes slips rarer.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Sequence
 
 from selfevolve.environments import Environment
 from selfevolve.gradus.blueprints import Blueprint, Call, Step
 from selfevolve.gradus.errors import RoleFailed
-from selfevolve.gradus.judgement import Branch
+from selfevolve.gradus.judgement import Unit
 from selfevolve.gradus.operators import Library
 from selfevolve.gradus.outcomes import Facts
 from selfevolve.gradus.roles import AgentView
@@ -33,24 +34,26 @@ from selfevolve.gradus.tasks import Event, Refusal, Task
 from selfevolve.seeding import derive
 
 LONGEST = 120  # events of a conversation
+FITTING = 3  # bindings that are tried to see whether steps fit together
 
 
 class Grounder:
-    """Plays `Roles.ground` in one domain. `scratch`: gives a second environment, one per thread."""
+    """Plays `Roles.ground` and `tell` in one domain. `scratch`: gives two environments of the thread's own."""
 
-    def __init__(self, language: Language, permits: Permits, slips: GroundingSlips, scratch: Callable[[], Environment]):
+    def __init__(self, language: Language, permits: Permits, slips: GroundingSlips, scratch: Callable[[], tuple[Environment, Environment]]):
         self._library: Library = language.library
         self._permits, self._slips, self._scratch = permits, slips, scratch
         self._scripts, self._user = Scripts(language), User(language)
         self._agent = Agent(language, permits, FAULTLESS)
         self._binder = Binder(language.library, permits)
         self._spoiler = Spoiler(language, permits)
+        self._fitting: dict[tuple[Step, ...], bool] = {}
 
     def ground(self, blueprint: Blueprint, env: Environment, round: int, feedback: Sequence[str], seed: int) -> Task:
         """A task for the blueprint. `env` is left in any state. Raises RoleFailed if no entities realise it."""
         self._check(blueprint)
         rng = random.Random(derive(seed, "ground"))
-        for bound in self._binder.bind(blueprint, env, seed):
+        for bound in self._binder.bind(blueprint.steps, env, seed):
             env.reset(bound.init_actions)
             plan = script(self._library, env, blueprint, bound, rng)
             task = self._task(blueprint, bound, plan, env, round)
@@ -60,6 +63,29 @@ class Grounder:
                     return self._spoiler.spoil(task, blueprint, bound, plan, env, rng) or task
                 return task
         raise RoleFailed(f"ground: no entities realise {'; '.join(map(_words, blueprint.steps))}")
+
+    def fits(self, steps: Sequence[Step]) -> bool:
+        """Whether the steps can be realised together, as far as a short search tells. The same steps get the same answer."""
+        key = tuple(steps)
+        if key not in self._fitting:
+            seed = derive(0, "fits", json.dumps([step.model_dump(mode="json") for step in steps]))
+            blueprint = Blueprint(
+                domain=self._library.domain, parent=None, depth=1, kernels=(), interactions=(), goal="fits", steps=key
+            )
+            env = self._scratch()[1]
+            try:
+                self._check(blueprint)
+                self._fitting[key] = any(
+                    self._sound(blueprint, bound, env) for bound in self._binder.bind(steps, env, seed, FITTING)
+                )
+            except RoleFailed:
+                self._fitting[key] = False
+        return self._fitting[key]
+
+    def _sound(self, blueprint: Blueprint, bound: Bound, env: Environment) -> bool:
+        env.reset(bound.init_actions)
+        plan = script(self._library, env, blueprint, bound, random.Random(0))
+        return self._task(blueprint, bound, plan, env, 0) is not None
 
     def tell(self, blueprint: Blueprint, told: Facts, calls: Sequence[Call], env: Environment, seed: int) -> Task:
         """The task of calls that were found by exploring, one per step. It cannot be about other entities than they are, but it may leave
@@ -90,6 +116,12 @@ class Grounder:
             if denied is not (step.decision == "refuse"):
                 reason = "a denied call cannot be performed" if denied else "nothing denies the call that is to be refused"
                 raise RoleFailed(f"ground: no entities realise {_words(step)}: {reason}")
+        if not self._library.conduct.finished and not any(map(self._leaves_a_trace, blueprint.steps)):
+            raise RoleFailed(f"ground: {'; '.join(map(_words, blueprint.steps))}: nothing changes and nothing is refused")
+
+    def _leaves_a_trace(self, step: Step) -> bool:
+        operator = self._library.operators[step.action]
+        return step.decision == "refuse" or any(guard.effects for guard in operator.guards)
 
     def _task(self, blueprint: Blueprint, bound: Bound, plan: Script, env: Environment, round: int) -> Task | None:
         """The task of a script, with what the faultless agent does in it as the reference; None if that is not what is intended."""
@@ -109,8 +141,9 @@ class Grounder:
         ]
         wanted = [frozenset(step.units) for step in bound.steps if step.decision == "refuse"]
         env.reset(bound.init_actions)
+        start = env.state_hash()
         broken = {number: self._refused(env, task, refusal, wanted[number]) for number, refusal in enumerate(refusals)}
-        conversation = _Conversation(self._library, self._permits, env, self._scratch(), task)
+        conversation = _Conversation(self._library, self._permits, env, self._scratch()[0], task)
         if not conversation.held(self._agent, self._user):
             return None
         kept = []
@@ -122,9 +155,10 @@ class Grounder:
                 kept.append(refusal.model_copy(update={"when": "start"}))
             else:
                 return None
-        refused = {Branch(step.action, *unit) for step in blueprint.steps if step.decision == "refuse" for unit in step.units}
-        if not blueprint.branches <= conversation.realised | refused:
+        if not conversation.meets([step for step in blueprint.steps if step.decision == "perform"]):
             return None
+        if not kept and env.state_hash() == start:
+            return None  # nothing to check: an agent that does nothing would do as well
         return task.model_copy(update={"reference": tuple(conversation.reference), "refusals": tuple(kept)})
 
     def _refused(self, env: Environment, task: Task, refusal: Refusal, units: frozenset) -> bool:
@@ -142,7 +176,7 @@ class _Conversation:
         self._reads: list[Call] = []
         self.executed: list[Call] = []
         self.reference: list[Call] = []
-        self.realised: set[Branch] = set()
+        self._units: list[frozenset[Unit]] = []  # of the executed calls
 
     def held(self, agent: Agent, user: User) -> bool:
         """Hold it to the end; whether no call failed or broke a policy."""
@@ -165,6 +199,16 @@ class _Conversation:
             said = user.answer(self._task, self._events)
         return True
 
+    def meets(self, steps: Sequence[Step]) -> bool:
+        """Whether each of the steps, in order, has an executed call of its own."""
+        free = list(zip(self.executed, self._units, strict=True))
+        for step in steps:
+            fitting = [each for each in free if each[0].name == step.action and set(step.units) <= each[1]]
+            if not fitting:
+                return False
+            free.remove(fitting[0])
+        return True
+
     def _probe(self) -> Environment:
         self._fork.restore(self._env.snapshot())
         return self._fork
@@ -177,7 +221,7 @@ class _Conversation:
         if not seen.ok or judgement.violations:
             return False
         self.executed.append(call)
-        self.realised |= {Branch(call.name, *unit) for unit in judgement.units}
+        self._units.append(judgement.units)
         if operator.kind == "read" and not self._matters(call):
             self._reads.append(call)
             return True

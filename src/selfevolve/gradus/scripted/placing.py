@@ -58,27 +58,34 @@ class Placing:
 
     def run(self, start: Start, group: Facts) -> Found | None:
         self._env.reset(start)
-        return self._place(Found(start, dict(group)))
+        return self._place(Found(start, dict(group)))[0]
 
-    def _place(self, found: Found) -> Found | None:
+    def _place(self, found: Found) -> tuple[Found | None, set[int]]:
+        """All steps bound; or None, and the steps whose alternatives could help."""
         number = len(found.calls)
         if number == len(self._steps):
-            return found
+            return found, set()
         step, blob = self._steps[number], self._env.snapshot()
+        related = {
+            earlier for earlier in range(number) if earlier in step.after or self._steps[earlier].entity == step.entity
+        }
         needed = any(number in later.after or later.entity == step.entity for later in self._steps[number + 1 :])
-        makes_up = bool(self._finder.library.settable)
-        for _ in range(ALTERNATIVES if needed or makes_up else 2):
+        makes_up = bool(self._finder.library.settable) and step.entity not in found.values
+        blamed = set(related)
+        for _ in range(ALTERNATIVES if needed or makes_up else 1):
             self._left -= 1
             if self._left < 0:
-                return None
+                return None, set()
             more = self._chosen(step, found.copy())
-            whole = self._place(more) if more is not None else None
-            if whole is not None:
-                return whole
+            if more is not None:
+                whole, blame = self._place(more)
+                if whole is not None or number not in blame:
+                    return whole, blame
+                blamed |= blame - {number}
             self._env.restore(blob)
             if more is None and not makes_up:
-                return None
-        return None
+                break
+        return None, blamed
 
     def _chosen(self, step: Step, found: Found) -> Found | None:
         """With a call for the step, executed if it is to be performed."""
@@ -98,6 +105,8 @@ class Placing:
             else:
                 self._env.restore(blob)
         made = self._call(wanted, found, known, used)
+        if made is not None and not wanted.perform and any((call.name, call.arguments) == (step.action, made[0]) for call in found.executed):
+            return None  # a call that must not be executed at any time cannot be one that is
         chain: list[Call] = []
         if made is None:
             chain, made = self._enabled(wanted, found, known)

@@ -34,7 +34,7 @@ class ScriptedRoles:
     """`roles.Roles` for one domain. Methods may be called from any thread: nothing of a conversation is kept.
 
     Args:
-        env_factory: makes environments of the domain; one is made for each thread that initializes tasks.
+        env_factory: makes environments of the domain; two are made for each thread that proposes or initializes tasks.
         edges: what enables what, of `graph.edges`.
         operators: whether the writer knows the operators, or guesses from names (A.6).
     """
@@ -49,8 +49,8 @@ class ScriptedRoles:
     ):
         self._local, self._env_factory = threading.local(), env_factory
         language, permits = Language(library), Permits(library)
-        self._writer = Writer(library, edges, 1.0 if operators else 1.0 - settings.misjudged)
         self._grounder = Grounder(language, permits, settings.grounding, self._scratch)
+        self._writer = Writer(library, edges, 1.0 if operators else 1.0 - settings.misjudged, self._grounder.fits if operators else None)
         self._agent, self._user = Agent(language, permits, settings.agent), User(language)
         self._judge = Judge(language, settings.misroute)
 
@@ -86,8 +86,8 @@ class ScriptedRoles:
     def diagnose(self, task: Task, demonstration: Demonstration, evidence: Evidence, seed: int) -> Diagnosis:
         return self._judge.diagnose(task, demonstration, evidence, seed)
 
-    def _scratch(self) -> Environment:
-        """This thread's own environment."""
-        if not hasattr(self._local, "env"):
-            self._local.env = self._env_factory()
-        return self._local.env
+    def _scratch(self) -> tuple[Environment, Environment]:
+        """This thread's own environments."""
+        if not hasattr(self._local, "envs"):
+            self._local.envs = self._env_factory(), self._env_factory()
+        return self._local.envs

@@ -126,9 +126,14 @@ class _Search:
         self._names = [name for name in parameters if name in matters or not only]
         wide = read if only else matters
         self._width = {name: WIDTH if name in wide else 1 for name in self._names}
-        self._decided_by = {name: [each for each in policies if name in each.arguments] for name in self._names}
-        self._open = sorted(policies, key=lambda each: each.id not in self._wanted.policies)
-        if self._holds({}, self._open):
+        intended = self._wanted.policies
+        self._open = sorted(policies, key=lambda each: (each.id not in intended, len(each.guards)))
+        last = {each.id: max((self._names.index(name) for name in each.arguments), default=-1) for each in policies}
+        self._decided_by = {  # what is wanted is looked at with every argument, the rest when all arguments are there
+            name: [each for each in self._open if last[each.id] == place or (each.id in intended and name in each.arguments)]
+            for place, name in enumerate(self._names)
+        }
+        if self._holds({}, [each for each in self._open if last[each.id] < 0 or each.id in intended]):
             yield from self._filled({}, entities)
 
     def _filled(self, arguments: Arguments, entities: Sequence[Any] | None) -> Iterator[tuple[Arguments, Facts]]:

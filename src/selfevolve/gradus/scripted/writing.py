@@ -1,32 +1,31 @@
 """The scripted writer: blueprints from the operator catalog and the measured edges between operators.
 
-Paper: Gradus 2.3 (atomic blueprints, structural kernels, interaction variation) and A.7 (the evolution trace).
+Paper: Gradus 2.3 (atomic blueprints, structural kernels, interaction variation, declining what is unrealistic) and A.7 (the evolution trace).
 
-Left to itself it has habits: the first actions of the catalog, and their first outcomes, come up most (Zipf). The coverage ledger is what
-leads it elsewhere. Without guarded operators (A.6) it sees names alone: it knows no edges, and it guesses whether an outcome is permitted.
-
-A branch can be requested if a user can bring it about: not the agent's own conduct (look-ups it forgot), not what its library's conduct does
-of its own accord, and no denial that the agent can lift by itself, because then the request is met.
+Left to itself it has habits (`catalog.HABIT`, settings and no findings): the coverage ledger is what leads it elsewhere. What it proposes it
+checks with `fits`, in place of a model's sense of what can be true of one customer; without operators (A.6) it cannot, knows no edges, and
+takes some denials for permissions and the reverse.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 
 import polars as pl
 
 from selfevolve.gradus.blueprints import Blueprint, Step
-from selfevolve.gradus.judgement import Branch, Unit
-from selfevolve.gradus.operators import Guard, Library
+from selfevolve.gradus.judgement import Branch
+from selfevolve.gradus.operators import Library
 from selfevolve.gradus.roles import Declined, Kernel
-from selfevolve.gradus.schema import overlap
+from selfevolve.gradus.scripted.catalog import Catalog, Fits, Steps, moved
+from selfevolve.gradus.scripted.outlining import outlined
 from selfevolve.seeding import derive
 
-HABIT = 1.2  # exponent of Zipf's law over the catalog
-READ = 0.25  # weight of an action that only reads, beside one that writes
-LENGTHS = (0.45, 0.3, 0.15, 0.07, 0.03)  # steps of a scenario written in one go
+LENGTHS = (0.45, 0.3, 0.15, 0.07, 0.03)  # requests of a scenario written in one go
 TWICE = 0.3  # probability that a repetition adds two entities rather than one
+TRIED = 10  # extensions that are considered before one is declined
 
 
 class Writer:
@@ -34,198 +33,162 @@ class Writer:
 
     Args:
         edges: of `graph.edges`.
-        knows: with operators 1; else the probability that it guesses a verdict rightly, and it uses no edges.
+        knows: with operators 1; else the probability that it takes a verdict for what it is, and it sees names alone.
+        fits: whether steps can be realised together, as far as that can be told; None if it cannot.
     """
 
-    def __init__(self, library: Library, edges: pl.DataFrame, knows: float = 1.0):
+    def __init__(self, library: Library, edges: pl.DataFrame, knows: float = 1.0, fits: Fits | None = None):
         self._library, self._knows = library, knows
-        guided = knows == 1.0
-        self._guards: dict[Branch, Guard] = {}
-        for branch, guard in _requestable(library, edges) if guided else _named(library):
-            self._guards[branch] = guard
-        self._actions = [action for action in library.operators if any(branch.action == action for branch in self._guards)]
-        self._edges: list[tuple[str, Branch]] = []
-        if guided:
-            rows = edges.filter(pl.col("relation") == "enables").select("source", "target", "policy_id", "outcome").iter_rows()
-            known = [(source, Branch(target, *unit)) for source, target, *unit in rows]
-            self._edges = sorted({edge for edge in known if edge[1] in self._guards and self._permitted(edge[0])})
+        self._catalog = Catalog(library, edges, fits, operators=knows == 1.0)
 
     def write(self, actions: Sequence[str], least_covered: Sequence[Branch], count: int, seed: int) -> list[Blueprint]:
         """See `Roles.write`."""
-        made = []
+        made: dict[tuple[Step, ...], Blueprint] = {}
         for number in range(count):
             rng = random.Random(derive(seed, "write", number))
+            gaps = [*least_covered[number:], *least_covered[:number]]  # another one for each scenario
             if len(actions) == 1:
-                branches = [self._choice(rng, self._of(actions[0]), least_covered[number:])]
+                steps, depth = self._requests(self._catalog.of(actions[0]), gaps, 1, rng), 1
             elif actions:
-                branches = [self._choice(rng, self._permitted(action) or self._of(action), least_covered) for action in actions]
+                chosen = [next(self._minded(self._catalog.permitted(action), gaps, rng), None) for action in actions]
+                steps = tuple(self._catalog.step(branch, _letter(place)) for place, branch in enumerate(chosen) if branch)
+                depth = len(steps)
             else:
-                length = rng.choices(range(1, len(LENGTHS) + 1), LENGTHS)[0]
-                first = self._choice(rng, list(self._guards), least_covered[number:])
-                branches = [first, *(self._choice(rng, list(self._guards), ()) for _ in range(length - 1))]
-            steps = tuple(self._step(branch, _symbol(place), rng) for place, branch in enumerate(branches) if branch)
+                depth = rng.choices(range(1, len(LENGTHS) + 1), LENGTHS)[0]
+                steps = self._requests(self._catalog.guards, gaps, depth, rng)
             if steps:
-                made.append(self._blueprint(steps, depth=len(steps), seed=seed))
-        return list({blueprint.id: blueprint for blueprint in made}.values())
+                steps = self._judged(steps, rng)
+                made.setdefault(steps, self._blueprint(steps, depth))
+        return list(made.values())
 
     def evolve(self, parent: Blueprint, kernel: Kernel, least_covered: Sequence[Branch], seed: int) -> Blueprint | Declined:
         """See `Roles.evolve`."""
         rng = random.Random(derive(seed, "evolve"))
-        fresh = _symbol(len({step.entity for step in parent.steps}))
         match kernel.relation:
             case "enables":
-                options = self._chains(parent, fresh, rng)
-                if not options:
-                    return Declined(reason="no action that is known to change what another one may do fits here")
+                options, lacking = self._chains(parent, least_covered, rng), "no action that is known to enable another one fits here"
             case "repeat":
-                repeated = [step for step in parent.steps if self._of(step.action) and not step.after]
-                if not repeated:
-                    return Declined(reason="no step that stands for itself could be repeated for a set")
-                action = rng.choice(repeated).action
-                times = 2 if rng.random() < TWICE else 1
-                options = [self._repeated(self._of(action), parent, least_covered, times, rng)]
+                options, lacking = self._repeated(parent, least_covered, rng), "no request could be made of other records, too"
             case _:
-                branch = self._choice(rng, list(self._guards), least_covered)
-                options = [(self._step(branch, fresh, rng),)] if branch else []
-        wanted = {branch: -place for place, branch in enumerate(least_covered)}
-        rng.shuffle(options)
-        new = max(options, key=lambda steps: max(wanted.get(branch, -len(wanted)) for branch in _branches(steps)), default=())
-        if not new:
-            return Declined(reason="nothing in the catalog fits here")
-        steps = (*parent.steps, *new)
-        return self._blueprint(steps, parent.depth + 1, seed, parent, (*parent.kernels, kernel.name))
+                options, lacking = self._added(parent.steps, self._catalog.guards, least_covered, rng), "nothing else fits here"
+        for new in islice(options, TRIED):
+            if self._catalog.fits((*parent.steps, *new)):
+                steps = (*parent.steps, *self._judged(new, rng))
+                return self._blueprint(steps, parent.depth + 1, parent, (*parent.kernels, kernel.name))
+        return Declined(reason=lacking)
 
     def vary(self, blueprint: Blueprint, kernel: Kernel, seed: int) -> Blueprint | Declined:
         """See `Roles.vary`."""
-        goal = (kernel.surface or "{request}").replace("{request}", blueprint.goal)
-        update = {"parent": blueprint.id, "interactions": (*blueprint.interactions, kernel.name), "goal": goal}
+        named = [step for step in blueprint.steps if self._library.operators[step.action].parameters]
+        if not named and kernel.name != "pressure":
+            return Declined(reason="the requests name nothing that could be put in another way")
+        rng = random.Random(derive(seed, "vary"))
+        about = rng.choice(named or blueprint.steps)
+        update = {
+            "parent": blueprint.id,
+            "interactions": (*blueprint.interactions, kernel.name),
+            "goal": (kernel.surface or "{request}").replace("{request}", blueprint.goal.removesuffix(".")) + ".",
+        }
         if kernel.name == "ambiguity":
-            update["unknown"] = (*blueprint.unknown, "what the agent needs to be told")
+            update["unknown"] = (*blueprint.unknown, f"that the agent needs more to {about.action.replace('_', ' ')} {about.entity}")
         return blueprint.model_copy(update=update)
 
-    def _chains(self, parent: Blueprint, fresh: str, rng: random.Random) -> list[tuple[Step, ...]]:
-        """Pairs of steps connected by an edge: to undo a refusal of the parent, after an action of it, or on a fresh entity."""
-        place = len(parent.steps)
-        options: list[tuple[Step, ...]] = []
-        for source, target in self._edges:
-            allowed = self._guards[target].verdict == "allow"
-            opening = self._choice(rng, self._permitted(source), ())
-            if opening is None:
-                continue
-            for number, step in enumerate(parent.steps):
-                blocked = (
-                    step.decision == "refuse" and step.action == target.action and step.units[0].policy_id == target.policy_id
-                )
-                if blocked and allowed:  # A.7: blocked at first, made possible, then done
-                    first = self._step(opening, step.entity, rng)
-                    options.append((first, self._step(target, step.entity, rng, after=(place,))))
-                elif step.decision == "perform" and step.action == source:
-                    options.append((self._step(target, step.entity, rng, after=(number,)),))
-            options.append((self._step(opening, fresh, rng), self._step(target, fresh, rng, after=(place,))))
-        return options
+    def _requests(self, branches: Collection[Branch], gaps: Sequence[Branch], number: int, rng: random.Random) -> Steps:
+        """So many requests that fit together; fewer, if no more come to mind. The first one follows the gaps, the others habit."""
+        steps: Steps = ()
+        for place in range(number):
+            options = islice(self._added(steps, branches, () if place else gaps, rng), TRIED)
+            steps += next((new for new in options if self._catalog.fits((*steps, *new))), ())
+        return steps
 
-    def _repeated(
-        self, branches: list[Branch], parent: Blueprint, least_covered: Sequence[Branch], times: int, rng: random.Random
-    ) -> tuple[Step, ...]:
-        used = len({step.entity for step in parent.steps})
-        chosen = [self._choice(rng, branches, least_covered) for _ in range(times)]
-        return tuple(self._step(branch, _symbol(used + place), rng) for place, branch in enumerate(chosen) if branch)
+    def _minded(self, branches: Collection[Branch], gaps: Iterable[Branch], rng: random.Random) -> Iterator[Branch]:
+        """The branches as they come to mind: those shown as gaps, then by habit."""
+        shown = [branch for branch in gaps if branch in branches]
+        yield from shown
+        yield from self._catalog.drawn([branch for branch in branches if branch not in shown], rng)
 
-    def _choice(self, rng: random.Random, branches: Sequence[Branch], least_covered: Iterable[Branch]) -> Branch | None:
-        """The least covered of the branches, if some of them are shown as such; else one by habit."""
-        shown = [branch for branch in least_covered if branch in set(branches)]
-        if shown:
-            return shown[0]
-        if not branches:
-            return None
-        actions = list(dict.fromkeys(branch.action for branch in branches))
-        weights = [
-            (1.0 if self._library.operators[action].kind == "write" else READ) * (place + 1) ** -HABIT
-            for place, action in enumerate(actions)
-        ]
-        action = rng.choices(actions, weights)[0]
-        own = [branch for branch in branches if branch.action == action]
-        return rng.choices(own, [(place + 1) ** -HABIT for place in range(len(own))])[0]
+    def _added(
+        self, steps: Sequence[Step], branches: Collection[Branch], gaps: Iterable[Branch], rng: random.Random
+    ) -> Iterator[Steps]:
+        """Requests about a record that the steps do not mention."""
+        fresh = _letter(len({step.entity for step in steps}))
+        for branch in self._minded(branches, gaps, rng):
+            if ways := self._catalog.ways(branch):
+                yield moved(rng.choice(ways), fresh, len(steps))
 
-    def _step(self, branch: Branch, entity: str, rng: random.Random, after: tuple[int, ...] = ()) -> Step:
-        allowed = self._guards[branch].verdict == "allow"
-        if rng.random() >= self._knows:
-            allowed = not allowed
-        return Step(
-            action=branch.action, entity=entity, decision="perform" if allowed else "refuse", units=(branch.unit,), after=after
+    def _repeated(self, parent: Blueprint, gaps: Sequence[Branch], rng: random.Random) -> Iterator[Steps]:
+        """The action of a request, on one or two more records, with other outcomes if there are any."""
+        actions = list(dict.fromkeys(step.action for step in parent.steps if self._library.operators[step.action].parameters))
+        times = 2 if rng.random() < TWICE else 1
+        for action in rng.sample(actions, len(actions)):
+            own = self._catalog.of(action)
+            new = [branch for branch in own if branch not in parent.branches] or own
+            for first in self._added(parent.steps, new, gaps, rng):
+                steps = (*parent.steps, *first)
+                second = next(self._added(steps, [branch for branch in new if branch.unit not in first[-1].units], gaps, rng), ())
+                yield (*first, *second) if times == 2 else first
+
+    def _chains(self, parent: Blueprint, gaps: Sequence[Branch], rng: random.Random) -> Iterator[Steps]:
+        """Steps connected by an edge; those that meet a gap first, then those that are most bound up with the parent."""
+        rank = {branch: place for place, branch in enumerate(gaps)}
+        links = rng.sample(self._catalog.edges, len(self._catalog.edges))
+        found = [(rank.get(target, len(rank)), source, target) for source, target in links]
+        for place in sorted({place for place, _, _ in found}):
+            pairs = [(source, target) for rank, source, target in found if rank == place]
+            for how in (self._undoing, self._following, self._linked):
+                for source, target in pairs:
+                    yield from how(parent, source, target, rng)
+
+    def _undoing(self, parent: Blueprint, source: str, target: Branch, rng: random.Random) -> Iterator[Steps]:
+        """What makes possible what the parent is refused (A.7)."""
+        if self._catalog.guards[target].verdict != "allow":
+            return
+        for number, step in enumerate(parent.steps):
+            policies = {unit.policy_id for unit in step.units}
+            again = any((later.action, later.entity) == (step.action, step.entity) for later in parent.steps[number + 1 :])
+            if step.decision == "refuse" and step.action == target.action and target.policy_id in policies and not again:
+                yield self._pair(source, target, step.entity, len(parent.steps), rng)
+
+    def _following(self, parent: Blueprint, source: str, target: Branch, rng: random.Random) -> Iterator[Steps]:
+        """What an action of the parent makes possible, or impossible for good."""
+        if self._catalog.lifted(target):
+            return
+        for number, step in enumerate(parent.steps):
+            last = not any(later.entity == step.entity and later.decision == "perform" for later in parent.steps[number + 1 :])
+            if step.decision == "perform" and step.action == source and last:
+                yield (self._catalog.step(target, step.entity, after=(number,)),)
+
+    def _linked(self, parent: Blueprint, source: str, target: Branch, rng: random.Random) -> Iterator[Steps]:
+        """Both on a record that the parent does not mention."""
+        if not self._catalog.lifted(target):
+            yield self._pair(source, target, _letter(len({step.entity for step in parent.steps})), len(parent.steps), rng)
+
+    def _pair(self, source: str, target: Branch, entity: str, place: int, rng: random.Random) -> Steps:
+        opening = next(self._catalog.drawn(self._catalog.permitted(source), rng))
+        return self._catalog.step(opening, entity), self._catalog.step(target, entity, after=(place,))
+
+    def _judged(self, steps: Steps, rng: random.Random) -> Steps:
+        """The steps with the verdicts that the writer takes them to have."""
+        other = {"perform": "refuse", "refuse": "perform"}
+        return tuple(
+            step if rng.random() < self._knows else step.model_copy(update={"decision": other[step.decision]}) for step in steps
         )
 
-    def _of(self, action: str) -> list[Branch]:
-        return [branch for branch in self._guards if branch.action == action]
-
-    def _permitted(self, action: str) -> list[Branch]:
-        return [branch for branch in self._of(action) if self._guards[branch].verdict == "allow"]
-
     def _blueprint(
-        self, steps: tuple[Step, ...], depth: int, seed: int, parent: Blueprint | None = None, kernels: tuple[str, ...] = ()
+        self, steps: Steps, depth: int, parent: Blueprint | None = None, kernels: tuple[str, ...] = ()
     ) -> Blueprint:
-        wishes = [
-            f"{step.action.replace('_', ' ')} for {step.entity}{'' if step.decision == 'perform' else ', which is to be refused'}"
-            for step in steps
-        ]
-        texts = [f"{step.entity}: {self._text(step.action, unit)}" for step in steps for unit in step.units]
         return Blueprint(
             domain=self._library.domain,
             parent=parent and parent.id,
             depth=depth,
             kernels=kernels,
             interactions=(),
-            goal="; ".join(wishes),
-            context="; ".join(texts),
-            known=tuple(f"which record {entity} is" for entity in dict.fromkeys(step.entity for step in steps)),
             steps=steps,
+            **outlined(self._library, steps),
         )
 
-    def _text(self, action: str, unit: Unit) -> str:
-        return next(guard.text for guard in self._library.operators[action].guards if guard.unit == unit)
 
-
-def _named(library: Library) -> list[tuple[Branch, Guard]]:
-    """Every branch by name, whether it can be reached and asked for or not."""
-    return [(Branch(action, *guard.unit), guard) for action, operator in library.operators.items() for guard in operator.guards]
-
-
-def _requestable(library: Library, edges: pl.DataFrame) -> list[tuple[Branch, Guard]]:
-    """The branches that a user can bring about by asking, in the library's order."""
-    traces = {
-        effect.path.path
-        for operator in library.operators.values()
-        if operator.kind == "read"
-        for guard in operator.guards
-        for effect in guard.effects
-        if effect.path.path is not None
-    }
-    lifted = {
-        Branch(target, policy, outcome)
-        for source, target, policy, outcome, relation in edges.select(
-            "source", "target", "policy_id", "outcome", "relation"
-        ).iter_rows()
-        if relation == "disables" and source in library.conduct.enabling
-    }
-    found = []
-    for branch, guard in _named(library):
-        operator = library.operators[branch.action]
-        if operator.kind == "other" or branch.action in library.conduct.actions or guard.expression is None or guard.unreachable:
-            continue
-        if guard.verdict == "deny":
-            own = {library.facts[name].source for name in guard.expression.facts} - {"user"}
-            forgotten = any(overlap(trace, read) for trace in traces for read in guard.expression.reads)
-            if own or forgotten or branch in lifted:
-                continue
-        found.append((branch, guard))
-    return found
-
-
-def _branches(steps: Iterable[Step]) -> list[Branch]:
-    return [Branch(step.action, *unit) for step in steps for unit in step.units]
-
-
-def _symbol(place: int) -> str:
+def _letter(place: int) -> str:
     """A, B, ..., Z, A1, B1, ..."""
     letter = chr(ord("A") + place % 26)
     return letter if place < 26 else f"{letter}{place // 26}"
