@@ -20,7 +20,7 @@ from pathlib import Path
 
 from selfevolve.environments import load
 from selfevolve.gradus.llm.client import Client
-from selfevolve.gradus.llm.settings import LlmSettings, Sampling
+from selfevolve.gradus.settings import LlmSettings, Sampling
 
 
 def serve(latency: float, pipe: Connection) -> None:

@@ -57,3 +57,10 @@ def test_errors_name_the_stage_and_the_field(repository, root, entry, fault):
     repository.stage("a", ["1"], matrix=MATRIX, **entry)
     with pytest.raises(pipeline.PipelineError, match=fault):
         pipeline.key("a", {"variant": "x"})
+
+
+def test_outputs_and_parameters_of_an_item_are_resolved(repository, root):
+    outs = ["artifacts/a/${item.variant}", {"artifacts/times/${item.variant}.csv": {"cache": False}}]
+    repository.stage("a", [], matrix={"variant": ["x", "y"]}, outs=outs)
+    assert pipeline.outs("a", {"variant": "y"}) == ["artifacts/a/y", "artifacts/times/y.csv"]
+    assert pipeline.parameters("a", {"variant": "y"}) == {"profile": "tiny", "profiles.tiny.a": {"steps": 3}}

@@ -38,10 +38,7 @@ def test_full_run(predictions, metrics, memory, timings):
     assert out["accuracy"]["vanilla"]["n"] == 59  # 60 tasks, one with an unreadable reference
     assert out["gradient_bearing_rate"]["synco"]["last"] > out["gradient_bearing_rate"]["static_pool"]["last"]
     assert "222,000 weights" in out["statement"][0] and "not evidence" in out["statement"][0]
-    assert (
-        headline(predictions, metrics, memory, timings, "tiny", benchmark="exam", weights=222_000, replicates=200)
-        == out
-    )
+    assert headline(predictions, metrics, memory, timings, "tiny", benchmark="exam", weights=222_000, replicates=200) == out
 
 
 def test_several_benchmarks_are_averaged(predictions, metrics, memory, timings):
@@ -75,12 +72,7 @@ def test_first_and_last_tenth_by_hand(make_predictions):
         {
             "seed": [0] * 20 + [1] * 20,
             "iteration": [*range(1, 21)] * 2,
-            "gradient_bearing_rate": [0.4, 0.6]
-            + [0.0] * 16
-            + [0.1, None]
-            + [0.8, 0.6]
-            + [0.0] * 16
-            + [0.3, float("nan")],
+            "gradient_bearing_rate": [0.4, 0.6] + [0.0] * 16 + [0.1, None] + [0.8, 0.6] + [0.0] * 16 + [0.3, float("nan")],
         }
     )
     out = headline(make_predictions([]), {"synco": frame}, {}, {}, "tiny")

@@ -1,11 +1,13 @@
 import re
 from pathlib import Path
 
+import nbformat
 import polars as pl
 import pytest
 
 from selfevolve.analysis import reference
 from selfevolve.analysis.variants import SYSTEMS
+from selfevolve.paths import NOTEBOOKS
 
 PAPER = Path(__file__).parents[3] / "shared" / "papers" / "synco.txt"
 FUNCTIONS = [f for name, f in sorted(vars(reference).items()) if re.match(r"(table|figure)_", name)]
@@ -63,6 +65,13 @@ def test_counts_are_consistent():
     for name in ("n", "reference_solved", "system_solved", "additional"):
         sums = parts.group_by("subset", maintain_order=True).agg(pl.col(name).sum())[name].to_list()
         assert sums == pooled[name].to_list()
+
+
+def test_no_cell_of_the_analysis_mixes_the_papers_numbers_with_ours():
+    cells = [cell.source for cell in nbformat.read(NOTEBOOKS / "05_analysis.ipynb", 4).cells if cell.cell_type == "code"]
+    papers = [source for source in cells if re.search(r"\breference\.", source)]
+    assert len(papers) == len(FUNCTIONS)  # every table of reference numbers is shown, and alone
+    assert all(re.match(r"reference\.(table|figure)_\w+\(\)", source) and "run" not in source for source in papers)
 
 
 @pytest.fixture(scope="module")

@@ -55,9 +55,7 @@ def key_table(memory: pl.DataFrame) -> pl.DataFrame:
         coverage = keys.len() / admitted.height if admitted.height else None
         rows.append((seed, admitted.height, keys.len(), coverage, rate.value, rate.low, rate.high))
     schema = {"seed": pl.Int64, "admitted": pl.Int64, "read": pl.Int64, "coverage": pl.Float64}
-    return pl.DataFrame(
-        rows, schema={**schema, "rate": pl.Float64, "low": pl.Float64, "high": pl.Float64}, orient="row"
-    )
+    return pl.DataFrame(rows, schema={**schema, "rate": pl.Float64, "low": pl.Float64, "high": pl.Float64}, orient="row")
 
 
 def overlap_table(contamination: pl.DataFrame) -> pl.DataFrame:

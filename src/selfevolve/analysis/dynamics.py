@@ -55,9 +55,7 @@ def trajectories(metrics: Mapping[str, pl.DataFrame], column: str, window: int =
     return pl.concat(parts)
 
 
-def end_values(
-    metrics: Mapping[str, pl.DataFrame], column: str = "reasoner_reward", window: int = WINDOW
-) -> pl.DataFrame:
+def end_values(metrics: Mapping[str, pl.DataFrame], column: str = "reasoner_reward", window: int = WINDOW) -> pl.DataFrame:
     """Where the moving average of ``column`` starts and ends: variant, first, last, low, high (seeds, at the end),
     seeds.
 

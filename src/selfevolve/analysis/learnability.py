@@ -75,10 +75,7 @@ def difficulty_table(memory: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for name, group in groups:
         rate = proportion(int(group["gradient_bearing"].sum()), group.height)
-        means = [
-            group[column].cast(pl.Float64).mean()
-            for column in ("mixed", "success_rate", "all_correct", "all_incorrect")
-        ]
+        means = [group[column].cast(pl.Float64).mean() for column in ("mixed", "success_rate", "all_correct", "all_incorrect")]
         zero = None if rate.value is None else 1.0 - rate.value
         rows.append((name, group.height, rate.value, rate.low, rate.high, zero, *means))
     schema = {

@@ -63,7 +63,9 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
         stage = "cotraining" if "<variant>" in FILES[field] else "evaluation"
         return _need(stage, artifacts / FILES[field].removeprefix("artifacts/").replace("<variant>", variant))
 
-    memory, contamination = ({name: pl.read_parquet(path(field, name)) for name in names} for field in ("memory", "contamination"))
+    memory, contamination = (
+        {name: pl.read_parquet(path(field, name)) for name in names} for field in ("memory", "contamination")
+    )
     metrics, timings = (
         {name: pl.read_csv(path(field, name), infer_schema_length=None) for name in names} for field in ("metrics", "timings")
     )

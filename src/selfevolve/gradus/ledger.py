@@ -1,7 +1,7 @@
 """The coverage ledger: how often each branch, and each set of state-changing actions, occurs in the blueprints so far.
 
 Paper: Gradus 2.3 ("A shared coverage ledger tracks all the (policy, outcome) pairs of all operators represented in generated blueprints") and
-A.2 (maximise F(D), a sum of a concave utility of the counts).
+2.1 ("prioritizing underrepresented outcomes and interactions") and A.2 (maximise F(D), a sum of a concave utility of the counts).
 
 Choices the paper leaves open: the utility is log(1 + n); the counted combinations are sets of performed write actions, as in Figure 2. Gaps
 are looked for among the branches that a request can bring about (`askable`): one that nobody can ask for would stay a gap for ever.
@@ -30,7 +30,8 @@ class Ledger:
     """
 
     def __init__(self, library: Library):
-        self.universe = tuple(askable(library))
+        self._guards = askable(library)
+        self.universe = tuple(self._guards)
         self.branches: Counter[Branch] = Counter()
         self.action_sets: Counter[frozenset[str]] = Counter()
         self._writes = {action for action, operator in library.operators.items() if operator.kind == "write"}
@@ -40,15 +41,23 @@ class Ledger:
         self.branches.update(blueprint.branches)
         self.action_sets[frozenset(blueprint.actions) & frozenset(self._writes)] += 1
 
-    def least_covered(self, n: int, seed: int, actions: Collection[str] | None = None) -> list[Branch]:
-        """Up to `n` branches of the universe, those with the smallest counts first, ties in a seeded order.
+    def least_covered(
+        self, n: int, seed: int, actions: Collection[str] | None = None, beside: Collection[str] = ()
+    ) -> list[Branch]:
+        """Up to `n` branches of the universe, those with the smallest counts first; of equal ones first those that would make the rarest set
+        of performed write actions; then in a seeded order.
 
         Args:
             actions: only branches of these.
+            beside: actions that are performed anyway.
         """
         found = [branch for branch in self.universe if actions is None or branch.action in actions]
         random.Random(seed).shuffle(found)
-        return sorted(found, key=lambda branch: self.branches[branch])[:n]  # stable, so the shuffle breaks ties
+        return sorted(found, key=lambda branch: (self.branches[branch], self._sets_with(branch, beside)))[:n]
+
+    def _sets_with(self, branch: Branch, beside: Collection[str]) -> int:
+        performed = {branch.action} if self._guards[branch].verdict == "allow" else set[str]()
+        return self.action_sets[frozenset((performed | set(beside)) & self._writes)]
 
     @property
     def value(self) -> float:

@@ -33,7 +33,7 @@ from selfevolve.parallel import run_all
 from selfevolve.progress import Progress
 
 DOMAINS = {"airline": "tau2/airline", "retail": "tau2/retail", "telecom": "tau2/telecom", "desk": "desk"}
-EXECUTED = 20  # calls per action whose effects are measured for the edges
+EXECUTED = 6  # calls per action whose effects are measured for the edges
 
 
 class Tables(NamedTuple):

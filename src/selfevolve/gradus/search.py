@@ -217,7 +217,8 @@ class _Search:
         if not self._arm.ledger:
             return []
         seed = derive(self._seed, "gaps", request.label)
-        return self._ledger.least_covered(self._settings.gaps, seed, request.actions or None)
+        performed = request.parent.actions if request.parent else ()
+        return self._ledger.least_covered(self._settings.gaps, seed, request.actions or None, performed)
 
     def _write(self, actions: tuple[str, ...], label: str) -> Request:
         return Request(label, lambda gaps, seed: self._roles.write(actions, gaps, self._settings.per_operator, seed), actions)

@@ -46,9 +46,12 @@ def simulate(
         ValueError: an init action of the task cannot be applied.
     """
     env.reset(task.init_actions)
+    now: bytes | None = None  # snapshot of the state, until a call is made
 
     def probe() -> Environment:
-        fork.restore(env.snapshot())
+        nonlocal now
+        now = env.snapshot() if now is None else now
+        fork.restore(now)
         return fork
 
     tools, user_tools = tuple(env.tools), tuple(env.user_tools)
@@ -70,7 +73,10 @@ def simulate(
             stop = "done"
             break
         side = "assistant" if agents_turn else "user"
-        event = _called(env, said, side) if isinstance(said, Call) else Event(kind=side, text=said)
+        if isinstance(said, Call):
+            event, now = _called(env, said, side), None
+        else:
+            event = Event(kind=side, text=said)
         events.append(event)
         if agents_turn or event.kind != "call":
             visible.append(event)

@@ -6,7 +6,7 @@ import pytest
 from loopback import Loopback
 
 from selfevolve.gradus.llm.client import Client
-from selfevolve.gradus.llm.settings import LlmSettings
+from selfevolve.gradus.settings import LlmSettings
 
 KEY = "sk-verysecret-0123456789"
 

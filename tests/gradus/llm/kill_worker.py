@@ -6,7 +6,7 @@ from pathlib import Path
 
 from selfevolve.gradus.llm.calls import Request
 from selfevolve.gradus.llm.client import Client
-from selfevolve.gradus.llm.settings import LlmSettings, Sampling
+from selfevolve.gradus.settings import LlmSettings, Sampling
 
 
 def main(url: str, folder: str, calls: int, threads: int, max_tokens: int) -> None:

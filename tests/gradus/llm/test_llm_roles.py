@@ -210,7 +210,7 @@ def test_ground_probes_its_copy_and_hands_in_a_task(play):
     forms = [body["response_format"]["json_schema"]["name"] for body in server.bodies[1:]]
     assert forms == ["Probing", "Probing", "Grounded"]
     first, results = prompt(server.bodies[1]), server.bodies[2]["messages"][-1]["content"]
-    assert env.policy in first and "b10 was live" in first and '"bookings"' in first
+    assert load("desk").policy in first and "b10 was live" in first and '"bookings"' in first
     assert "func_name set_booking" in first and "- cancel: cancel.booking/present [allow] The booking is not gone" in first
     assert '"keys": ["member", "bookings"' in results and "nothing is at ['bookings', 'b99']" in results
     assert "at the beginning again" in results and "cancel.booking/" in results and "Error: " in results
@@ -328,7 +328,7 @@ def test_evaluate_and_diagnose_see_the_evidence(play):
         assert (
             "- pay: pay.amount/over [deny] " in shown and "- swap: swap.booking/present [allow] The booking is not gone" in shown
         )
-        assert hidden_task().scenario in shown and "assistant calls look" in shown and load("desk").policy in shown
+        assert hidden_task().scenario in shown and "assistant calls look" in shown and "The member is vip." in shown
 
 
 def test_feedback_may_not_quote_the_hidden_scenario(play):
@@ -350,7 +350,7 @@ def hidden_task() -> Task:
     return Task(
         blueprint="HIDDEN-ID",
         round=0,
-        init_actions=({"env_type": "assistant", "func_name": "HIDDEN-INIT", "arguments": {"HIDDEN": "HIDDEN-ARGUMENT"}},),
+        init_actions=({"env_type": "assistant", "func_name": "set_member", "arguments": {"tier": "vip"}},),
         scenario="HIDDEN-SCENARIO you are a secret member who wants the booking b12 cancelled today and says so at once",
         facts={"pending": True},
         reference=(Call(name="HIDDEN-CALL", arguments={"HIDDEN-NAME": "HIDDEN-VALUE"}, facts={"HIDDEN-FACT": "HIDDEN"}),),

@@ -16,7 +16,7 @@ from selfevolve.gradus.llm import recording
 from selfevolve.gradus.llm.calls import Answer, Output, Request
 from selfevolve.gradus.llm.errors import RecordingError
 from selfevolve.gradus.llm.recording import Recording, read
-from selfevolve.gradus.llm.settings import Sampling
+from selfevolve.gradus.settings import Sampling
 
 SAMPLING = Sampling(temperature=1.0, top_p=None, max_tokens=10)
 

@@ -44,8 +44,8 @@ from selfevolve.gradus.llm.calls import Answer, Request
 from selfevolve.gradus.llm.client import Client
 from selfevolve.gradus.llm.recording import read
 from selfevolve.gradus.llm.roles import LlmRoles
-from selfevolve.gradus.llm.settings import LlmSettings, Prices, Sampling
 from selfevolve.gradus.roles import AgentView, Evidence, Kernel
+from selfevolve.gradus.settings import LlmSettings, Prices, Sampling
 from selfevolve.gradus.tasks import Demonstration, Event, Task
 from selfevolve.models.smollm2 import FOLDER
 

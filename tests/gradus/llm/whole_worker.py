@@ -13,9 +13,8 @@ from selfevolve.gradus.journal import Journal
 from selfevolve.gradus.llm.accounting import Report
 from selfevolve.gradus.llm.client import Client
 from selfevolve.gradus.llm.roles import LlmRoles
-from selfevolve.gradus.llm.settings import LlmSettings, Sampling
 from selfevolve.gradus.pool import Pool
-from selfevolve.gradus.settings import Arm, Recovery, Search
+from selfevolve.gradus.settings import Arm, LlmSettings, Recovery, Sampling, Search
 
 SEED, WORKERS = 1, 4
 SEARCH = Search(per_operator=1, children=2, depths=(0.4, 0.4, 0.2), wave=4, gaps=4, interaction=0.5)

@@ -9,7 +9,22 @@ from hypothesis import strategies as st
 from selfevolve.gradus import operators
 from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.phrases import (
-    Asks, Cannot, Done, Given, Hurries, Insists, More, Nth, Request, Sum, Told, Unknown, Use, Used, Whichever, plain,
+    Asks,
+    Cannot,
+    Done,
+    Given,
+    Hurries,
+    Insists,
+    More,
+    Nth,
+    Request,
+    Sum,
+    Told,
+    Unknown,
+    Use,
+    Used,
+    Whichever,
+    plain,
 )  # fmt: skip
 from selfevolve.gradus.scripted.script import Ask, Script, Scripts
 

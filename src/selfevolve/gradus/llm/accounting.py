@@ -14,7 +14,7 @@ from pydantic import Field
 
 from selfevolve.gradus.blueprints import Record
 from selfevolve.gradus.llm.calls import Answer
-from selfevolve.gradus.llm.settings import Prices
+from selfevolve.gradus.settings import Prices
 
 
 class Use(Record):

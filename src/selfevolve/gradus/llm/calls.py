@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import Field
 
 from selfevolve.gradus.blueprints import Record
-from selfevolve.gradus.llm.settings import Sampling
+from selfevolve.gradus.settings import Sampling
 
 Message = dict[str, Any]
 """A chat message as the API has it: role, content, tool_calls, tool_call_id."""

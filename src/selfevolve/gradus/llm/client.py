@@ -29,7 +29,7 @@ from selfevolve.gradus.llm.accounting import Report, Tally
 from selfevolve.gradus.llm.calls import Answer, Message, Output, Request, Spelled
 from selfevolve.gradus.llm.errors import EndpointError
 from selfevolve.gradus.llm.recording import Recording
-from selfevolve.gradus.llm.settings import LlmSettings
+from selfevolve.gradus.settings import LlmSettings
 from selfevolve.seeding import derive
 
 Form = TypeVar("Form", bound=BaseModel)

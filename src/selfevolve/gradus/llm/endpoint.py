@@ -30,7 +30,7 @@ import openai
 
 from selfevolve.gradus.llm.calls import Answer, Request
 from selfevolve.gradus.llm.errors import EndpointError
-from selfevolve.gradus.llm.settings import LlmSettings
+from selfevolve.gradus.settings import LlmSettings
 
 logger = logging.getLogger(__name__)
 

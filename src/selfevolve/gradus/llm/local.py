@@ -16,7 +16,7 @@ import time
 from typing import Any
 
 from selfevolve.gradus.llm.calls import Answer, Message, Request
-from selfevolve.gradus.llm.settings import LlmSettings
+from selfevolve.gradus.settings import LlmSettings
 from selfevolve.models import policy
 from selfevolve.models.settings import Sampling
 

@@ -13,6 +13,7 @@ a loop of structured answers rather than native tool calls, so that it works wit
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,13 +39,13 @@ class LlmRoles:
     """
 
     def __init__(self, client: Client, library: Library, env: Environment, catalog: str | None = None):
-        """`env` tells policy, tools and schema, and its state is not touched.
+        """`env`, which is the roles' own from now on, tells policy, tools and schema.
 
         `catalog`: what the proposing roles are shown in place of the operators, such as `wording.artifacts`. Then nothing else tells them
         of the operators' conditions either.
         """
         self._client, self._library = client, library
-        self._policy = env.policy
+        self._env, self._lock = env, threading.Lock()
         self._catalog, self._operators = (wording.catalog(library), True) if catalog is None else (catalog, False)
         self._guards = {
             operator.action: {wording.unit_name(guard.unit): guard for guard in wording.measured(operator)}
@@ -144,7 +145,7 @@ class LlmRoles:
         return None if talking.STOP in reply.text else reply.text
 
     def evaluate(self, task: Task, demonstration: Demonstration, evidence: Evidence, seed: int) -> Evaluation:
-        chat = prompts.messages("evaluate", policy=self._policy, **self._tried(task, demonstration, evidence))
+        chat = prompts.messages("evaluate", **self._tried(task, demonstration, evidence))
 
         def accept(answer: forms.Evaluated) -> Evaluation:
             if quoted := _quoted(task.scenario, answer.feedback):
@@ -156,7 +157,7 @@ class LlmRoles:
         return self._client.ask("evaluate", chat, forms.Evaluated, seed, accept)
 
     def diagnose(self, task: Task, demonstration: Demonstration, evidence: Evidence, seed: int) -> Diagnosis:
-        chat = prompts.messages("diagnose", policy=self._policy, **self._tried(task, demonstration, evidence))
+        chat = prompts.messages("diagnose", **self._tried(task, demonstration, evidence))
 
         def accept(answer: forms.Diagnosed) -> Diagnosis:
             # Feedback for the solution side reaches the solving agent; that for the task side is about the scenario.
@@ -169,7 +170,11 @@ class LlmRoles:
         return self._client.ask("diagnose", chat, forms.Diagnosed, seed, accept)
 
     def _tried(self, task: Task, demonstration: Demonstration, evidence: Evidence) -> dict[str, str]:
+        with self._lock:
+            self._env.reset(task.init_actions)
+            policy = self._env.policy  # it may name the member whom the task is about
         return {
+            "policy": policy,
             "scenario": task.scenario,
             "reference": wording.reference(task),
             "conversation": wording.conversation(demonstration.events),

@@ -23,7 +23,6 @@ from selfevolve.gradus.judgement import Unit
 from selfevolve.gradus.operators import Library, Operator
 from selfevolve.gradus.schema import overlap
 from selfevolve.gradus.scripted.entities import Entities, Start
-from selfevolve.gradus.scripted.permitting import Permits
 from selfevolve.gradus.scripted.placing import Finder, Placing
 from selfevolve.gradus.scripted.satisfying import Facts, Satisfier, Wanted
 from selfevolve.seeding import derive
@@ -48,10 +47,10 @@ class Bound:
 class Binder:
     """Binds blueprints of one domain. What can be realised where is remembered."""
 
-    def __init__(self, library: Library, permits: Permits):
+    def __init__(self, library: Library):
         self._library = library
         satisfier = Satisfier(library)
-        self._finder = Finder(library, satisfier, Entities(library, satisfier), permits)
+        self._finder = Finder(library, satisfier, Entities(library, satisfier))
         named = {name for operator in library.operators.values() for name in operator.parameters}
         self._user = next((name for name, fact in library.facts.items() if fact.scope == "conversation" and name in named), None)
         situations = (tuple(action.model_dump() for action in situation.actions) for situation in library.situations)
@@ -82,6 +81,15 @@ class Binder:
                     break  # another start
             if tried >= tries * MORE:
                 return
+
+    def offers(self, steps: Sequence[Step], env: Environment) -> bool:
+        """Whether one start, or several joined, offer all steps that meet their entity as it is, as far as any start does."""
+        offered = [step for step in _independent(steps) if self._starts_of(env, step)]
+        for start in self._fitting_starts(offered, [], env, random.Random(0)):
+            env.reset(start)
+            if all(any(self._can(env, start, group, step) for group in self._users(env)) for step in offered):
+                return True
+        return False
 
     def _prepared(self, steps: Sequence[Step], impossible: Sequence[Step], rng: random.Random) -> list[Step]:
         """The steps, before each impossible one a call that may make it possible."""

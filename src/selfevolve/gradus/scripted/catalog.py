@@ -1,20 +1,17 @@
 """What a scripted writer knows of a domain: branches to ask for, how to ask for each, what enables what, and which of it comes to mind first.
 
-Paper: Gradus 2.3 (the operator catalog in every prompt; the model's preferred patterns) and A.7 (blocked at first, enabled later).
+Paper: Gradus 2.3 (the operator catalog in every prompt; the model's preferred patterns).
 
-How a branch is asked for (`Catalog.ways`): by one step; or, if no record realises it at the start, after an action that enables it (only a
-cancelled reservation can be refused for being cancelled). A denial that the agent may lift by itself (`Library.conduct.enabling`) is no
-refusal in the end: it is asked for, blocked, enabled, and then performed.
+Mostly a branch is asked for by one step. A denial that the agent may lift by itself (`Library.conduct.enabling`) is no refusal in the end: it
+is asked for, blocked, enabled, and then performed (`rehearsing`).
 
-Without operators (A.6) all that is known are names: every branch can be asked for by one step, nothing enables anything, and whether a branch
-is permitted is guessed.
+Without operators (A.6) all that is known are names: every branch can be asked for, and nothing enables anything.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import polars as pl
 
@@ -22,16 +19,10 @@ from selfevolve.gradus.askable import askable
 from selfevolve.gradus.blueprints import Step
 from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.operators import Guard, Library
-from selfevolve.seeding import derive
+from selfevolve.gradus.scripted.rehearsing import Rehearsal, Steps
 
 HABIT = 1.2  # exponent of Zipf's law over the catalog: its first actions, and their first branches, come to mind first
 READ = 0.25  # weight of an action that changes nothing, beside one that does
-WAYS = 3  # ways to ask for a branch that are kept
-TRIED = 24  # ways that are considered for them
-LONGEST = 4  # actions in a row that enable another one
-
-Steps = tuple[Step, ...]
-Fits = Callable[[Sequence[Step]], bool]
 
 
 class Catalog:
@@ -39,118 +30,105 @@ class Catalog:
 
     Args:
         edges: of `graph.edges`.
-        fits: whether steps can be realised together, as far as the writer can tell; None if it cannot.
+        rehearsal: what can be tried out; None if nothing can.
         operators: false: names alone.
 
     Attributes:
         guards: the branches that can be asked for, in the library's order.
-        edges: (action, branch that it enables), sorted; of actions that can be performed.
+        edges: (action, path that it changes, branch that this enables), sorted; of actions that can be performed.
     """
 
-    def __init__(self, library: Library, edges: pl.DataFrame, fits: Fits | None = None, operators: bool = True):
+    def __init__(self, library: Library, edges: pl.DataFrame, rehearsal: Rehearsal | None = None, operators: bool = True):
         self.library = library
-        self.fits: Fits = fits if fits is not None and operators else lambda steps: True
+        self._rehearsal = rehearsal if operators else None
         named = {Branch(action, *guard.unit): guard for action, operator in library.operators.items() for guard in operator.guards}
         self.guards: dict[Branch, Guard] = askable(library) if operators else named
-        self.edges: tuple[tuple[str, Branch], ...] = ()
-        self._lifted: frozenset[Branch] = frozenset()
+        self._weights = _zipf(self.guards)
+        self._of: dict[str, list[Branch]] = {}
+        for branch in self.guards:
+            self._of.setdefault(branch.action, []).append(branch)
         self._ways: dict[Branch, tuple[Steps, ...]] = {}
-        self._ranks = _ranks(self.guards)
-        if operators:
-            pairs = edges.select("relation", "source", "target", "policy_id", "outcome").iter_rows()
-            known = sorted({(relation, source, Branch(*target)) for relation, source, *target in pairs})
-            enabled = [(source, branch) for relation, source, branch in known if relation == "enables" and branch in self.guards]
-            self.edges = tuple((source, branch) for source, branch in enabled if self.permitted(source))
-            enabling = library.conduct.enabling
-            lost = {branch for relation, source, branch in known if relation == "disables" and source in enabling}
-            denied = {branch for branch in lost if branch in self.guards and self.guards[branch].verdict == "deny"}
-            self._lifted = frozenset(branch for branch in denied if self.guards[branch].enforced_by == "policy")
+        self.edges = self._known(edges, "enables") if operators else ()
+        self._against = self._known(edges, "disables") if operators else ()
+
+    def _known(self, edges: pl.DataFrame, relation: str) -> tuple[tuple[str, str, Branch], ...]:
+        rows = edges.filter(relation=relation).select("source", "path", "target", "policy_id", "outcome").iter_rows()
+        known = ((source, path, Branch(*target)) for source, path, *target in rows)
+        return tuple(sorted(edge for edge in known if edge[2] in self.guards and self.permitted(edge[0])))
 
     def of(self, action: str) -> list[Branch]:
         """The branches of an action."""
-        return [branch for branch in self.guards if branch.action == action]
+        return self._of.get(action, [])
 
     def permitted(self, action: str) -> list[Branch]:
         """The branches of an action with which it can be performed."""
         return [branch for branch in self.of(action) if self.guards[branch].verdict == "allow"]
 
-    def lifted(self, branch: Branch) -> bool:
-        """Whether the agent may lift the denial by itself."""
-        return branch in self._lifted
+    def sure(self, action: str) -> list[Branch]:
+        """The branches that hold whenever the action can be performed: the only ones of their policies that permit it."""
+        policies = [branch.policy_id for branch in self.permitted(action)]
+        return [branch for branch in self.permitted(action) if policies.count(branch.policy_id) == 1]
 
     def step(self, branch: Branch, entity: str, after: tuple[int, ...] = ()) -> Step:
         """The step that asks for a branch."""
         decision = "perform" if self.guards[branch].verdict == "allow" else "refuse"
         return Step(action=branch.action, entity=entity, decision=decision, units=(branch.unit,), after=after)
 
-    def drawn(self, branches: Collection[Branch], rng: random.Random) -> Iterator[Branch]:
-        """The branches in the order in which they come to mind: by habit, and by chance."""
-        left = list(branches)
-        while left:
-            branch = rng.choices(left, [self._ranks[branch] * self._weight(branch.action) for branch in left])[0]
-            left.remove(branch)
-            yield branch
-
     def ways(self, branch: Branch) -> tuple[Steps, ...]:
-        """Steps about one entity A that ask for the branch, some alternatives; none if it is not known how."""
+        """Alternative lists of steps about an entity A that ask for the branch."""
         if branch not in self._ways:
-            rng = random.Random(derive(0, "ways", *branch))
-            self._ways[branch] = tuple(islice((steps for steps in self._considered(branch, rng) if self.fits(steps)), WAYS))
+            lifted = self._rehearsal.lifted(branch) if self._rehearsal is not None and self.liftable(branch) else []
+            self._ways[branch] = tuple(lifted) or ((self.step(branch, "A"),),)
         return self._ways[branch]
 
-    def _considered(self, branch: Branch, rng: random.Random) -> Iterator[Steps]:
-        plain = self.step(branch, "A")
-        if self.lifted(branch):
-            yield from islice(self._lifting(branch, rng), TRIED)
-            return
-        if self.fits((plain,)):
-            yield (plain,)
-            return
-        sources = [source for source, target in self.edges if target == branch]
-        for source in rng.sample(sources, len(sources)):
-            for opening in islice(self.drawn(self.permitted(source), rng), TRIED // len(sources)):
-                yield self.step(opening, "A"), self.step(branch, "A", after=(0,))
+    def liftable(self, branch: Branch) -> bool:
+        """Whether the agent may come to lift a denial by itself: a policy speaks against it, and not against what the user says in it."""
+        guard, enabling = self.guards[branch], self.library.conduct.enabling
+        if not enabling or guard.verdict == "allow" or guard.enforced_by == "api" or guard.expression is None:
+            return False
+        first = next(iter(self.library.operators[branch.action].parameters), None)
+        return branch.action not in enabling or guard.expression.arguments <= {first}
 
-    def _lifting(self, branch: Branch, rng: random.Random) -> Iterator[Steps]:
-        """Blocked, enabled, performed: the denial, actions that lift it and what they bring about, and the same action again."""
-        goals = [
-            (source, target)
-            for source, target in self.edges
-            if source in self.library.conduct.enabling
-            and (target.action, target.policy_id) == (branch.action, branch.policy_id)
-            and self.guards[target].verdict == "allow"
-        ]
-        for times in range(1, LONGEST):
-            for source, target in rng.sample(goals, len(goals)):
-                repairs = self._repairs(source, branch)
-                chain = [source, *repairs] * times
-                if len(chain) > LONGEST:
-                    continue
-                for _ in range(2):
-                    steps = [self.step(branch, "A")]
-                    for action in chain:
-                        opening = rng.choice(self.permitted(action))
-                        steps.append(self.step(opening, "A", after=(len(steps) - 1,) if len(steps) > 1 else ()))
-                    yield *steps, self.step(target, "A", after=(len(steps) - 1,))
+    def undoes(self, source: str, denial: Branch) -> bool:
+        """Whether an action is known to end a denial."""
+        return any((action, branch) == (source, denial) for action, _, branch in self._against)
 
-    def _repairs(self, source: str, branch: Branch) -> list[str]:
-        """Actions that the agent may take against what else an enabling action blocks."""
-        blocked = {
-            target.policy_id
-            for other, target in self.edges
-            if other == source and target.action == branch.action and self.lifted(target) and target.policy_id != branch.policy_id
+    def repairs(self, source: str, target: Branch) -> list[str]:
+        """What the agent may do about other policies of the target's action that the source turns against it: bringing a booking up makes
+        something due, which is to be paid before the booking can be cancelled."""
+        lost = {
+            branch.policy_id
+            for action, _, branch in self._against
+            if (action, branch.action) == (source, target.action) and self.guards[branch].verdict == "allow"
         }
-        found = []
-        for policy in sorted(blocked):
+        turned = {
+            branch.policy_id
+            for action, _, branch in self.edges
+            if (action, branch.action) == (source, target.action) and self.liftable(branch)
+        }
+        found: list[str] = []
+        for policy in sorted(lost & turned - {target.policy_id}):
             found += [
-                other
-                for other, target in self.edges
-                if other in self.library.conduct.enabling
-                and other != source
-                and (target.action, target.policy_id) == (branch.action, policy)
-                and self.guards[target].verdict == "allow"
+                action
+                for action, _, branch in self.edges
+                if action in self.library.conduct.enabling
+                and action != source
+                and (branch.action, branch.policy_id) == (target.action, policy)
+                and self.guards[branch].verdict == "allow"
             ][:1]
-        return found
+        return list(dict.fromkeys(found))
+
+    def fits(self, steps: Sequence[Step]) -> bool:
+        """Whether the steps can be realised together, as far as can be told."""
+        return self._rehearsal is None or self._rehearsal.offered(steps)
+
+    def drawn(self, branches: Collection[Branch], rng: random.Random) -> Iterator[Branch]:
+        """The branches in the order in which they come to mind: by habit, and by chance."""
+        left = {branch: self._weights[branch] * self._weight(branch.action) for branch in branches}
+        while left:
+            branch = rng.choices(list(left), list(left.values()))[0]
+            del left[branch]
+            yield branch
 
     def _weight(self, action: str) -> float:
         return 1.0 if self.library.operators[action].kind == "write" else READ
@@ -161,8 +139,8 @@ def moved(steps: Iterable[Step], entity: str, place: int) -> Steps:
     return tuple(step.model_copy(update={"entity": entity, "after": tuple(place + each for each in step.after)}) for step in steps)
 
 
-def _ranks(branches: Iterable[Branch]) -> dict[Branch, float]:
-    """Zipf's weights: of the action among the actions times of the branch among the action's."""
+def _zipf(branches: Iterable[Branch]) -> dict[Branch, float]:
+    """The weight of the action among the actions times that of the branch among the action's."""
     grouped: dict[str, list[Branch]] = {}
     for branch in branches:
         grouped.setdefault(branch.action, []).append(branch)

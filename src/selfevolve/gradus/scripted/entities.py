@@ -10,7 +10,7 @@ as that brings the call nearer to what is wanted.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from selfevolve.environments import Environment
@@ -32,7 +32,7 @@ class Entities:
 
     def __init__(self, library: Library, satisfier: Satisfier):
         self._library, self._satisfier = library, satisfier
-        self._lists: dict[tuple[str, str], dict[Any, None]] = {}
+        self._lists: dict[tuple[str, str], Collection[Any]] = {}
 
     def near(self, env: Environment, values: Iterable[Any]) -> dict[Any, None]:
         """The texts and numbers in the records that are named by the values, and the values."""
@@ -61,6 +61,8 @@ class Entities:
         if first in known:
             return [known[first]]
         listed = self._listed(env, wanted.action, first)
+        if not all(isinstance(value, str | int | float) for value in listed):
+            return rng.sample(list(listed), len(listed))
         own = [value for value in self.near(env, [*known.values(), *told.values()]) if value in listed]
         rng.shuffle(own)
         own.sort(key=lambda value: value in used)
@@ -107,13 +109,15 @@ class Entities:
                 arguments, faults, action = changed, now, tried
         return None
 
-    def _listed(self, env: Environment, action: str, first: str) -> dict[Any, None]:
-        """Values of a first parameter, which are texts and numbers, in the library's order."""
+    def _listed(self, env: Environment, action: str, first: str) -> Collection[Any]:
+        """Values of a first parameter in the library's order, as a dict if they are texts and numbers."""
         key = (env.state_hash(), action)
         if key not in self._lists:
             if len(self._lists) >= KEPT:
                 self._lists.clear()
-            self._lists[key] = dict.fromkeys(candidates.values(self._library, env, action, first, {}))
+            values = candidates.values(self._library, env, action, first, {})
+            plain = all(isinstance(value, str | int | float) for value in values)
+            self._lists[key] = dict.fromkeys(values) if plain else values
         return self._lists[key]
 
 

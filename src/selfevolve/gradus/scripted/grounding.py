@@ -10,7 +10,6 @@ itinerary). Feedback makes slips rarer.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Sequence
 
@@ -25,7 +24,7 @@ from selfevolve.gradus.scripted.binding import Binder, Bound
 from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.permitting import Permits
 from selfevolve.gradus.scripted.script import Script, Scripts
-from selfevolve.gradus.scripted.scripting import at_start, script
+from selfevolve.gradus.scripted.scripting import at_start, script, unasked
 from selfevolve.gradus.scripted.settings import FAULTLESS, GroundingSlips
 from selfevolve.gradus.scripted.solving import Agent
 from selfevolve.gradus.scripted.spoiling import Spoiler
@@ -34,28 +33,27 @@ from selfevolve.gradus.tasks import Event, Refusal, Task
 from selfevolve.seeding import derive
 
 LONGEST = 120  # events of a conversation
-FITTING = 3  # bindings that are tried to see whether steps fit together
 
 
 class Grounder:
-    """Plays `Roles.ground` and `tell` in one domain. `scratch`: gives two environments of the thread's own."""
+    """Plays `Roles.ground` and `tell` in one domain. `scratch`: gives a second environment, one per thread."""
 
-    def __init__(self, language: Language, permits: Permits, slips: GroundingSlips, scratch: Callable[[], tuple[Environment, Environment]]):
+    def __init__(self, language: Language, permits: Permits, slips: GroundingSlips, scratch: Callable[[], Environment]):
         self._library: Library = language.library
         self._permits, self._slips, self._scratch = permits, slips, scratch
         self._scripts, self._user = Scripts(language), User(language)
         self._agent = Agent(language, permits, FAULTLESS)
-        self._binder = Binder(language.library, permits)
+        self._binder = Binder(language.library)
         self._spoiler = Spoiler(language, permits)
-        self._fitting: dict[tuple[Step, ...], bool] = {}
 
     def ground(self, blueprint: Blueprint, env: Environment, round: int, feedback: Sequence[str], seed: int) -> Task:
         """A task for the blueprint. `env` is left in any state. Raises RoleFailed if no entities realise it."""
         self._check(blueprint)
         rng = random.Random(derive(seed, "ground"))
-        for bound in self._binder.bind(blueprint.steps, env, seed):
+        ways = self._ways(blueprint)
+        for bound, asks_all in ((bound, way) for bound in self._binder.bind(blueprint.steps, env, seed) for way in ways):
             env.reset(bound.init_actions)
-            plan = script(self._library, env, blueprint, bound, rng)
+            plan = script(self._library, env, blueprint, bound, rng, asks_all)
             task = self._task(blueprint, bound, plan, env, round)
             if task is not None:
                 if rng.random() < self._slips.rate(blueprint.depth, len(feedback)):
@@ -64,28 +62,10 @@ class Grounder:
                 return task
         raise RoleFailed(f"ground: no entities realise {'; '.join(map(_words, blueprint.steps))}")
 
-    def fits(self, steps: Sequence[Step]) -> bool:
-        """Whether the steps can be realised together, as far as a short search tells. The same steps get the same answer."""
-        key = tuple(steps)
-        if key not in self._fitting:
-            seed = derive(0, "fits", json.dumps([step.model_dump(mode="json") for step in steps]))
-            blueprint = Blueprint(
-                domain=self._library.domain, parent=None, depth=1, kernels=(), interactions=(), goal="fits", steps=key
-            )
-            env = self._scratch()[1]
-            try:
-                self._check(blueprint)
-                self._fitting[key] = any(
-                    self._sound(blueprint, bound, env) for bound in self._binder.bind(steps, env, seed, FITTING)
-                )
-            except RoleFailed:
-                self._fitting[key] = False
-        return self._fitting[key]
-
-    def _sound(self, blueprint: Blueprint, bound: Bound, env: Environment) -> bool:
-        env.reset(bound.init_actions)
-        plan = script(self._library, env, blueprint, bound, random.Random(0))
-        return self._task(blueprint, bound, plan, env, 0) is not None
+    def _ways(self, blueprint: Blueprint) -> Sequence[bool]:
+        """Whether all steps are asked for: no, if the agent may do some of them unasked; yes, if that fails."""
+        steps = blueprint.steps
+        return (False, True) if any(unasked(self._library, steps, number) for number in range(len(steps))) else (True,)
 
     def tell(self, blueprint: Blueprint, told: Facts, calls: Sequence[Call], env: Environment, seed: int) -> Task:
         """The task of calls that were found by exploring, one per step. It cannot be about other entities than they are, but it may leave
@@ -143,7 +123,7 @@ class Grounder:
         env.reset(bound.init_actions)
         start = env.state_hash()
         broken = {number: self._refused(env, task, refusal, wanted[number]) for number, refusal in enumerate(refusals)}
-        conversation = _Conversation(self._library, self._permits, env, self._scratch()[0], task)
+        conversation = _Conversation(self._library, self._permits, env, self._scratch(), task)
         if not conversation.held(self._agent, self._user):
             return None
         kept = []

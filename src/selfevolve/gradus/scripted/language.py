@@ -21,7 +21,23 @@ from typing import Any
 
 from selfevolve.gradus.operators import Library
 from selfevolve.gradus.scripted.phrases import (
-    About, Asks, Cannot, Done, Given, Hurries, Insists, More, Nth, Request, Sentence, Sum, Told, Unknown, Use, Used, Whichever,
+    About,
+    Asks,
+    Cannot,
+    Done,
+    Given,
+    Hurries,
+    Insists,
+    More,
+    Nth,
+    Request,
+    Sentence,
+    Sum,
+    Told,
+    Unknown,
+    Use,
+    Used,
+    Whichever,
 )  # fmt: skip
 from selfevolve.gradus.scripted.reader import Misread, Reader, clause
 

@@ -14,7 +14,21 @@ from typing import Any, Literal
 from selfevolve.gradus.operators import Library
 from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.phrases import (
-    About, Asks, Cannot, Done, Given, Hurries, Insists, Request, Sentence, Told, Unknown, Use, Used, Whichever, plain,
+    About,
+    Asks,
+    Cannot,
+    Done,
+    Given,
+    Hurries,
+    Insists,
+    Request,
+    Sentence,
+    Told,
+    Unknown,
+    Use,
+    Used,
+    Whichever,
+    plain,
 )  # fmt: skip
 from selfevolve.gradus.tasks import Event
 

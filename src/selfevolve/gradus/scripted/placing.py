@@ -6,7 +6,7 @@ Paper: Gradus 2.4 (initialization) and A.7 (upgrade(A) -> cancel(A): the second 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,6 @@ from selfevolve.environments import Environment
 from selfevolve.gradus.blueprints import Call, Step
 from selfevolve.gradus.operators import Library
 from selfevolve.gradus.scripted.entities import Entities, Start
-from selfevolve.gradus.scripted.permitting import Permits
 from selfevolve.gradus.scripted.satisfying import Arguments, Facts, Satisfier, Wanted
 
 ALTERNATIVES = 8  # calls that are tried for a step on which later ones depend
@@ -23,7 +22,7 @@ PLACED = 48  # calls that are tried in one attempt
 
 @dataclass
 class Found:
-    """What has been bound so far. `executed`: calls that were made, steps and others; `values`: of each symbolic entity, by parameter."""
+    """What has been bound so far. `executed`: those that are to be performed; `values`: of each symbolic entity, by parameter."""
 
     init_actions: Start
     told: Facts
@@ -43,7 +42,6 @@ class Finder:
     library: Library
     satisfier: Satisfier
     entities: Entities
-    permits: Permits
 
     def wanted(self, step: Step) -> Wanted:
         return Wanted(step.action, frozenset(step.units), step.decision == "perform")
@@ -88,7 +86,11 @@ class Placing:
         return None, blamed
 
     def _chosen(self, step: Step, found: Found) -> Found | None:
-        """With a call for the step, executed if it is to be performed."""
+        """With a call for the step, executed if it is to be performed.
+
+        A refused call may be asked for before the agent knows who the user is; then its facts say what was known of that.
+        """
+        number = len(found.calls)
         finder, wanted = self._finder, self._finder.wanted(step)
         operator = finder.library.operators[step.action]
         first = next(iter(operator.parameters), "")
@@ -104,16 +106,16 @@ class Placing:
                 self._again(found.init_actions, found)
             else:
                 self._env.restore(blob)
-        made = self._call(wanted, found, known, used)
+        made = self._call(wanted, found.told, known, used)
+        early = made is None and not wanted.perform and not self._depends(step, number)
+        for told in self._before_identified(found.told) if early else ():
+            made = made or self._call(wanted, told, known, used)
         if made is not None and not wanted.perform and any((call.name, call.arguments) == (step.action, made[0]) for call in found.executed):
             return None  # a call that must not be executed at any time cannot be one that is
-        chain: list[Call] = []
-        if made is None:
-            chain, made = self._enabled(wanted, found, known)
         if made is None:
             return None
         arguments, facts = made
-        conversation = {name for name in facts if finder.library.facts[name].scope == "conversation"}
+        conversation = set() if early else {name for name in facts if finder.library.facts[name].scope == "conversation"}
         found.told |= {name: facts[name] for name in conversation}
         if operator.parameters:
             found.values.setdefault(step.entity, {}).setdefault(first, arguments[first])
@@ -123,50 +125,32 @@ class Placing:
         if step.decision == "perform":
             if not self._env.call(call.name, call.arguments, call.requestor).ok:
                 return None
-            found.executed += [*chain, call]
+            found.executed.append(call)
         return found
 
-    def _call(self, wanted: Wanted, found: Found, known: dict[str, Any], used: set[Any]) -> tuple[Arguments, Facts] | None:
+    def _depends(self, step: Step, number: int) -> bool:
+        """Whether a step meets what earlier ones have left."""
+        before = self._steps[:number]
+        return bool(step.after) or any(each.entity == step.entity and each.decision == "perform" for each in before)
+
+    def _before_identified(self, told: Facts) -> Iterator[Facts]:
+        """What was told of the user before they were found by a look-up: who they say they are, or nothing."""
+        identified = self._finder.library.conduct.identified
+        made = {name for each in identified for name in each.facts}
+        if made:
+            yield {name: value for name, value in told.items() if name not in made}
+        if identified:
+            yield {name: value for name, value in told.items() if name not in made | {each.result for each in identified}}
+
+    def _call(self, wanted: Wanted, told: Facts, known: dict[str, Any], used: set[Any]) -> tuple[Arguments, Facts] | None:
         """A call as wanted; for a refusal, if there is no other, one that more than the wanted policies deny."""
         tries = [wanted] if wanted.perform else [wanted, Wanted(wanted.action, wanted.units, False, clean=False)]
         for each in tries:
-            entities = self._finder.entities.values(self._env, each, found.told, known, used, self._rng)
-            made = next(self._finder.satisfier.calls(self._env, each, found.told, self._rng, entities), None)
+            entities = self._finder.entities.values(self._env, each, told, known, used, self._rng)
+            made = next(self._finder.satisfier.calls(self._env, each, told, self._rng, entities), None)
             if made is not None:
                 return made
         return None
-
-    def _enabled(
-        self, wanted: Wanted, found: Found, known: dict[str, Any]
-    ) -> tuple[list[Call], tuple[Arguments, Facts] | None]:
-        """A call that is as wanted after calls which the agent may make of its own accord, and these, executed."""
-        finder, env = self._finder, self._env
-        operator = finder.library.operators[wanted.action]
-        entity = known.get(next(iter(operator.parameters), ""))
-        if not wanted.perform or entity is None or not finder.library.conduct.enabling:
-            return [], None
-        looks = [
-            Call(name=look.action, arguments={next(iter(look.parameters)): entity})
-            for look in finder.library.operators.values()
-            if look.kind == "read" and list(look.parameters) == list(operator.parameters)[:1] and any(g.effects for g in look.guards)
-        ]
-        blob = env.snapshot()
-        for look in looks:
-            env.call(look.name, look.arguments)
-        for arguments in finder.permits.calls(env, operator, entity):
-            steps = finder.permits.chain(env, wanted.action, arguments, found.told)
-            chain = [*looks, *(Call(name=name, arguments=made) for name, made in steps)]
-            if not steps:
-                continue
-            before = env.snapshot()
-            for call in chain[len(looks) :]:
-                env.call(call.name, call.arguments, call.requestor)
-            judgement = finder.library.judge(env, wanted.action, arguments, found.told)
-            if wanted.units <= judgement.units and not judgement.violations and not judgement.rejections:
-                return chain, (arguments, {})
-            env.restore(before)
-        env.restore(blob)
-        return [], None
 
     def _again(self, init_actions: Start, found: Found) -> None:
         """The state after the calls so far, from another start."""

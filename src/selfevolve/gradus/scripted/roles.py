@@ -23,6 +23,7 @@ from selfevolve.gradus.scripted.grounding import Grounder
 from selfevolve.gradus.scripted.judging import Judge
 from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.permitting import Permits
+from selfevolve.gradus.scripted.rehearsing import Rehearsal
 from selfevolve.gradus.scripted.settings import ScriptedSettings
 from selfevolve.gradus.scripted.solving import Agent
 from selfevolve.gradus.scripted.user import User
@@ -34,7 +35,7 @@ class ScriptedRoles:
     """`roles.Roles` for one domain. Methods may be called from any thread: nothing of a conversation is kept.
 
     Args:
-        env_factory: makes environments of the domain; two are made for each thread that proposes or initializes tasks.
+        env_factory: makes environments of the domain; one is made for each thread that initializes tasks.
         edges: what enables what, of `graph.edges`.
         operators: whether the writer knows the operators, or guesses from names (A.6).
     """
@@ -50,7 +51,8 @@ class ScriptedRoles:
         self._local, self._env_factory = threading.local(), env_factory
         language, permits = Language(library), Permits(library)
         self._grounder = Grounder(language, permits, settings.grounding, self._scratch)
-        self._writer = Writer(library, edges, 1.0 if operators else 1.0 - settings.misjudged, self._grounder.fits if operators else None)
+        rehearsal = Rehearsal(library, permits, env_factory()) if operators else None
+        self._writer = Writer(library, edges, 1.0 if operators else 1.0 - settings.misjudged, rehearsal)
         self._agent, self._user = Agent(language, permits, settings.agent), User(language)
         self._judge = Judge(language, settings.misroute)
 
@@ -86,8 +88,8 @@ class ScriptedRoles:
     def diagnose(self, task: Task, demonstration: Demonstration, evidence: Evidence, seed: int) -> Diagnosis:
         return self._judge.diagnose(task, demonstration, evidence, seed)
 
-    def _scratch(self) -> tuple[Environment, Environment]:
-        """This thread's own environments."""
-        if not hasattr(self._local, "envs"):
-            self._local.envs = self._env_factory(), self._env_factory()
-        return self._local.envs
+    def _scratch(self) -> Environment:
+        """This thread's own environment."""
+        if not hasattr(self._local, "env"):
+            self._local.env = self._env_factory()
+        return self._local.env

@@ -43,28 +43,45 @@ def unasked(library: Library, steps: Sequence[Step], number: int) -> bool:
     return step.action in enabling and any(steps[later].action not in enabling for later in needed - {number})
 
 
-def script(library: Library, env: Environment, blueprint: Blueprint, bound: Bound, rng: random.Random) -> Script:
-    """The script; `env` is at the start of the task."""
+def script(
+    library: Library, env: Environment, blueprint: Blueprint, bound: Bound, rng: random.Random, asks_all: bool = False
+) -> Script:
+    """The script; `env` is at the start of the task. `asks_all`: also for what the agent may do unasked."""
     steps = bound.steps
-    numbers = [number for number in range(len(steps)) if not unasked(library, steps, number)]
+    numbers = [number for number in range(len(steps)) if asks_all or not unasked(library, steps, number)]
+    early = [number for number in numbers if _unidentified(library, bound.calls[number])]
+    numbers = [*early, *(number for number in numbers if number not in early)]
     asks: list[Ask] = []
     message: list[int] = []
     for number in numbers:
         step = steps[number]
         apart = any(steps[other].entity == step.entity or other in step.after for other in message)
+        apart = apart or (number not in early and bool(message) and message[-1] in early)
         along = bool(message) and not apart and len(message) < TOGETHER and rng.random() < 0.5
         message = [*message, number] if along else [number]
         asks.append(_ask(library, bound.calls[number], along))
     refused = [steps[number].decision == "refuse" for number in numbers]
     asks = _varied(library, env, blueprint.interactions, refused, asks, rng)
-    return Script(tuple(asks), _opening(library, env, bound.told))
+    opening = _opening(library, env, bound.told)
+    if early and len(early) < len(asks):  # the user says who they are when they are asked for the first time after that
+        known = asks[len(early)]
+        asks[len(early)] = replace(known, said=(*opening, *known.said))
+    return Script(tuple(asks), () if early else opening)
+
+
+def _unidentified(library: Library, call: Call) -> bool:
+    """Whether a call is asked for before the agent knows who the user is."""
+    return any(library.facts[name].scope == "conversation" for name in call.facts)
 
 
 def _ask(library: Library, call: Call, along: bool) -> Ask:
     said: list[Sentence] = []
     answers = []
+    made = {name for each in library.conduct.identified for name in each.facts}
     for name, value in call.facts.items():
         fact = library.facts[name]
+        if name in made or value == "":
+            continue  # nobody says that they have not been identified
         if fact.source == "user" and fact.type == "boolean":
             answers.append(Told(name, value))
         elif fact.source == "user" or value is not (fact.source == "reads"):

@@ -136,20 +136,21 @@ class _Turn:
 
     def _identify(self, wish: Wish) -> Call | str | None:
         """Find out who the user is, if the policy asks for it and a tool tells."""
-        conduct, memory = self._library.conduct, self._memory
-        if any({each.result, *each.facts} <= set(memory.facts) for each in conduct.identified):
+        identified, memory = self._library.conduct.identified, self._memory
+        known = any({each.result, *each.facts} <= set(memory.facts) for each in identified)
+        if known or wish.action in {each.action for each in identified} or not self._identifying & self._permits.facts[wish.action]:
             return None
-        for look_up in conduct.identified:
+        for look_up in identified:
             parameters = list(self._library.operators[look_up.action].parameters)
             if all(name in memory.given for name in parameters):
                 arguments = {name: memory.given[name] for name in parameters}
                 if key(look_up.action, arguments) not in memory.called:
                     return Call(name=look_up.action, arguments=arguments, facts=self._relevant(look_up.action, memory.facts))
-        if not self._identifying & self._permits.facts[wish.action]:
-            return None
-        first = self._library.operators[conduct.identified[0].action].parameters
+        first = self._library.operators[identified[0].action].parameters
         unasked = [name for name in first if name not in memory.unknown and name not in memory.given]
-        return self._tell(Asks(wish.action, self._ordered(wish), tuple(unasked))) if unasked else None
+        if unasked:
+            return self._tell(Asks(wish.action, self._ordered(wish), tuple(unasked)))
+        return self._refuse(wish, "I could not find out who you are")
 
     def _read(self, wish: Wish) -> Call | None:
         """The next look-up that the request calls for and the policy allows."""

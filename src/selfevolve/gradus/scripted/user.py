@@ -11,7 +11,20 @@ from collections.abc import Iterator, Sequence
 from selfevolve.gradus.blueprints import Call
 from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.phrases import (
-    About, Asks, Cannot, Given, Insists, More, Request, Sentence, Told, Unknown, Use, Used, Whichever, plain,
+    About,
+    Asks,
+    Cannot,
+    Given,
+    Insists,
+    More,
+    Request,
+    Sentence,
+    Told,
+    Unknown,
+    Use,
+    Used,
+    Whichever,
+    plain,
 )  # fmt: skip
 from selfevolve.gradus.scripted.script import Ask, Script, Scripts
 from selfevolve.gradus.tasks import Event, Task

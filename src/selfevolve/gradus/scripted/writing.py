@@ -2,9 +2,11 @@
 
 Paper: Gradus 2.3 (atomic blueprints, structural kernels, interaction variation, declining what is unrealistic) and A.7 (the evolution trace).
 
-Left to itself it has habits (`catalog.HABIT`, settings and no findings): the coverage ledger is what leads it elsewhere. What it proposes it
-checks with `fits`, in place of a model's sense of what can be true of one customer; without operators (A.6) it cannot, knows no edges, and
-takes some denials for permissions and the reverse.
+Left to itself it has habits (`catalog.HABIT`: a setting, no finding), and the coverage ledger is what leads it elsewhere. Some of what it
+proposes it can try out (`rehearsing`), in place of a model's sense of what can be true at once. Without operators (A.6) it cannot, knows no
+edges, and takes some denials for permissions and the reverse.
+
+A scenario begins with a request that leaves something to verify: a change, or a refusal. What only reads comes along with others.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from selfevolve.gradus.blueprints import Blueprint, Step
 from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.operators import Library
 from selfevolve.gradus.roles import Declined, Kernel
-from selfevolve.gradus.scripted.catalog import Catalog, Fits, Steps, moved
+from selfevolve.gradus.scripted.catalog import Catalog, moved
 from selfevolve.gradus.scripted.outlining import outlined
+from selfevolve.gradus.scripted.rehearsing import Rehearsal, Steps
 from selfevolve.seeding import derive
 
 LENGTHS = (0.45, 0.3, 0.15, 0.07, 0.03)  # requests of a scenario written in one go
@@ -34,12 +37,12 @@ class Writer:
     Args:
         edges: of `graph.edges`.
         knows: with operators 1; else the probability that it takes a verdict for what it is, and it sees names alone.
-        fits: whether steps can be realised together, as far as that can be told; None if it cannot.
+        rehearsal: lets it try out what it proposes; None if it cannot.
     """
 
-    def __init__(self, library: Library, edges: pl.DataFrame, knows: float = 1.0, fits: Fits | None = None):
+    def __init__(self, library: Library, edges: pl.DataFrame, knows: float = 1.0, rehearsal: Rehearsal | None = None):
         self._library, self._knows = library, knows
-        self._catalog = Catalog(library, edges, fits, operators=knows == 1.0)
+        self._catalog = Catalog(library, edges, rehearsal, operators=knows == 1.0)
 
     def write(self, actions: Sequence[str], least_covered: Sequence[Branch], count: int, seed: int) -> list[Blueprint]:
         """See `Roles.write`."""
@@ -97,9 +100,14 @@ class Writer:
         """So many requests that fit together; fewer, if no more come to mind. The first one follows the gaps, the others habit."""
         steps: Steps = ()
         for place in range(number):
-            options = islice(self._added(steps, branches, () if place else gaps, rng), TRIED)
+            options = islice(self._added(steps, branches if place else self._telling(branches), () if place else gaps, rng), TRIED)
             steps += next((new for new in options if self._catalog.fits((*steps, *new))), ())
         return steps
+
+    def _telling(self, branches: Collection[Branch]) -> list[Branch]:
+        """The branches that leave something to verify."""
+        guards, operators = self._catalog.guards, self._library.operators
+        return [branch for branch in branches if guards[branch].verdict == "deny" or operators[branch.action].kind == "write"]
 
     def _minded(self, branches: Collection[Branch], gaps: Iterable[Branch], rng: random.Random) -> Iterator[Branch]:
         """The branches as they come to mind: those shown as gaps, then by habit."""
@@ -113,8 +121,7 @@ class Writer:
         """Requests about a record that the steps do not mention."""
         fresh = _letter(len({step.entity for step in steps}))
         for branch in self._minded(branches, gaps, rng):
-            if ways := self._catalog.ways(branch):
-                yield moved(rng.choice(ways), fresh, len(steps))
+            yield moved(rng.choice(self._catalog.ways(branch)), fresh, len(steps))
 
     def _repeated(self, parent: Blueprint, gaps: Sequence[Branch], rng: random.Random) -> Iterator[Steps]:
         """The action of a request, on one or two more records, with other outcomes if there are any."""
@@ -130,42 +137,50 @@ class Writer:
 
     def _chains(self, parent: Blueprint, gaps: Sequence[Branch], rng: random.Random) -> Iterator[Steps]:
         """Steps connected by an edge; those that meet a gap first, then those that are most bound up with the parent."""
-        rank = {branch: place for place, branch in enumerate(gaps)}
         links = rng.sample(self._catalog.edges, len(self._catalog.edges))
-        found = [(rank.get(target, len(rank)), source, target) for source, target in links]
-        for place in sorted({place for place, _, _ in found}):
-            pairs = [(source, target) for rank, source, target in found if rank == place]
+        for among in ([edge for edge in links if edge[2] in gaps], links):
             for how in (self._undoing, self._following, self._linked):
-                for source, target in pairs:
-                    yield from how(parent, source, target, rng)
+                for source, path, target in among:
+                    opening = rng.choice(self._catalog.sure(source) or self._catalog.permitted(source))
+                    for new in how(parent, opening, path, target):
+                        if not _contradicts(self._library, (*parent.steps, *new)):
+                            yield new
 
-    def _undoing(self, parent: Blueprint, source: str, target: Branch, rng: random.Random) -> Iterator[Steps]:
-        """What makes possible what the parent is refused (A.7)."""
-        if self._catalog.guards[target].verdict != "allow":
+    def _undoing(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
+        """A change of a record that makes possible what the parent is refused (A.7)."""
+        if self._catalog.guards[target].verdict != "allow" or path.count(".") < 2:  # shorter: a record comes into being or goes
             return
         for number, step in enumerate(parent.steps):
-            policies = {unit.policy_id for unit in step.units}
+            denials = [Branch(step.action, *unit) for unit in step.units if (step.action, unit.policy_id) == target[:2]]
             again = any((later.action, later.entity) == (step.action, step.entity) for later in parent.steps[number + 1 :])
-            if step.decision == "refuse" and step.action == target.action and target.policy_id in policies and not again:
-                yield self._pair(source, target, step.entity, len(parent.steps), rng)
+            undone = any(self._catalog.undoes(opening.action, denial) for denial in denials)
+            if step.decision == "refuse" and undone and not again:
+                yield self._linking(opening, target, step.entity, len(parent.steps))
 
-    def _following(self, parent: Blueprint, source: str, target: Branch, rng: random.Random) -> Iterator[Steps]:
+    def _following(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
         """What an action of the parent makes possible, or impossible for good."""
-        if self._catalog.lifted(target):
-            return
         for number, step in enumerate(parent.steps):
             last = not any(later.entity == step.entity and later.decision == "perform" for later in parent.steps[number + 1 :])
-            if step.decision == "perform" and step.action == source and last:
-                yield (self._catalog.step(target, step.entity, after=(number,)),)
+            if step.decision == "perform" and step.action == opening.action and last and not self._catalog.liftable(target):
+                yield self._after(step.action, target, step.entity, number, len(parent.steps))
 
-    def _linked(self, parent: Blueprint, source: str, target: Branch, rng: random.Random) -> Iterator[Steps]:
+    def _linked(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
         """Both on a record that the parent does not mention."""
-        if not self._catalog.lifted(target):
-            yield self._pair(source, target, _letter(len({step.entity for step in parent.steps})), len(parent.steps), rng)
+        if not self._catalog.liftable(target):
+            yield self._linking(opening, target, _letter(len({step.entity for step in parent.steps})), len(parent.steps))
 
-    def _pair(self, source: str, target: Branch, entity: str, place: int, rng: random.Random) -> Steps:
-        opening = next(self._catalog.drawn(self._catalog.permitted(source), rng))
-        return self._catalog.step(opening, entity), self._catalog.step(target, entity, after=(place,))
+    def _linking(self, opening: Branch, target: Branch, entity: str, place: int) -> Steps:
+        return self._catalog.step(opening, entity), *self._after(opening.action, target, entity, place, place + 1)
+
+    def _after(self, source: str, target: Branch, entity: str, number: int, place: int) -> Steps:
+        """The target, to be put at a place of the list, after step `number`; before it, what else it takes then."""
+        steps: Steps = ()
+        if self._catalog.guards[target].verdict == "allow":
+            for action in self._catalog.repairs(source, target):
+                sure = (self._catalog.sure(action) or self._catalog.permitted(action))[0]
+                steps += (self._catalog.step(sure, entity, after=(number,)),)
+                number = place + len(steps) - 1
+        return *steps, self._catalog.step(target, entity, after=(number,))
 
     def _judged(self, steps: Steps, rng: random.Random) -> Steps:
         """The steps with the verdicts that the writer takes them to have."""
@@ -186,6 +201,13 @@ class Writer:
             steps=steps,
             **outlined(self._library, steps),
         )
+
+
+def _contradicts(library: Library, steps: Sequence[Step]) -> bool:
+    """Whether the last step refuses what an earlier one performs: the same call, if it names nothing but the record."""
+    last = steps[-1]
+    done = any((each.action, each.entity, each.decision) == (last.action, last.entity, "perform") for each in steps[:-1])
+    return last.decision == "refuse" and done and len(library.operators[last.action].parameters) <= 1
 
 
 def _letter(place: int) -> str:
