@@ -142,7 +142,7 @@ def test_a_reference_that_does_not_execute_is_revised_within_the_round():
     assert found.accepted and found.round == 0 and found.trace[0].revisions == 1
     (_, first), (round, second) = roles.asked("ground")
     assert first == () and round == 0
-    assert "reference fails: fly: no" in second and "reference breaks policy: up: up.looked/not_looked" in second
+    assert second == ("reference fails: fly: no",)  # what breaks the policy is left to verification
 
 
 def test_when_the_revisions_are_used_up_the_round_is_and_the_next_is_told():

@@ -32,6 +32,8 @@ TINY = WEIGHTS | {
     "duplicate_similarity": 0.9,
     "recent_pool": 100,
     "contamination_ngram": 13,
+    "overlap_ngram": 5,
+    "consensus": {"solutions": 0, "min_agreement": 0.5},
 }
 ENGLISH = TINY | {"min_step_count": 0, "min_grounding": 0.0, "min_support": 0.0, "max_answer_chars": 100}
 EXAM = ["A box has 40 eggs. Take 9. How many?", "Buy 3 nuts at 4. Buy 5 pens at 6. Pay 7 fee. Use 2 coupon. Total?"]
@@ -344,6 +346,9 @@ def test_each_threshold_decides(switch, change):
         {"duplicate_similarity": 0.0},
         {"recent_pool": 0},
         {"contamination_ngram": 0},
+        {"overlap_ngram": 0},
+        {"consensus": {"solutions": 4, "min_agreement": 0.0}},
+        {"consensus": {"solutions": -1, "min_agreement": 0.5}},
         {"unknown": 1},
     ],
 )
@@ -410,3 +415,15 @@ def test_the_same_cards_give_the_same_reports():
     reports = [[v.verify(json.dumps(STOCK)), v.verify(json.dumps(LATEX))] for v in (VERIFIER, VERIFIER)]
     assert reports[0] == reports[1]
     assert isinstance(reports[0][0].card, TaskCard)
+
+
+def test_an_emptied_verifier_forgets_the_pool_and_keeps_the_benchmarks():
+    verifier = Verifier(VerifierParams(**TINY), EXAM)
+    card = verifier.verify(json.dumps(STOCK)).card
+    verifier.remember(card)
+    assert verifier.verify(json.dumps(STOCK)).reason == "duplicate"
+    other = verifier.emptied()
+    assert other.verify(json.dumps(STOCK)).admitted
+    other.remember(card)
+    assert verifier.emptied().verify(json.dumps(STOCK)).admitted
+    assert other.verify(json.dumps(STOCK | {"problem": EXAM[0]})).contamination == 1.0

@@ -1,7 +1,7 @@
 """The coverage ledger: how often each branch, and each set of state-changing actions, occurs in the blueprints so far.
 
-Paper: Gradus 2.3 ("A shared coverage ledger tracks all the (policy, outcome) pairs of all operators represented in generated blueprints") and
-2.1 ("prioritizing underrepresented outcomes and interactions") and A.2 (maximise F(D), a sum of a concave utility of the counts).
+Paper: Gradus 2.1 ("prioritizing underrepresented outcomes and interactions"), 2.3 ("A shared coverage ledger tracks all the (policy, outcome)
+pairs of all operators represented in generated blueprints") and A.2 (maximise F(D), a sum of a concave utility of the counts).
 
 Choices the paper leaves open: the utility is log(1 + n); the counted combinations are sets of performed write actions, as in Figure 2. Gaps
 are looked for among the branches that a request can bring about (`askable`): one that nobody can ask for would stay a gap for ever.

@@ -209,10 +209,7 @@ class _Loop:
             except ValueError as error:
                 faults = (f"task cannot begin: {error}",)
                 continue
-            faults = (
-                *(f"reference fails: {line}" for line in replayed.errors),
-                *(f"reference breaks policy: {line}" for line in replayed.violations),
-            )
+            faults = tuple(f"reference fails: {line}" for line in replayed.errors)
             if not faults or self._validity == "none":
                 return task, replayed, revision
         raise _NoTask(faults[0].split(":")[0], "; ".join(faults), revision, faults)

@@ -102,7 +102,7 @@ def make(domain: str, settings: Gradus, work: Path) -> tuple[Tables, str]:
     else:
         for name in settings.arms:
             finish(domain, name, settings, work)
-        origin = f"Roles were played by {settings.llm.model}." if settings.llm else ""
+        origin = f"Roles were played by {settings.llm.model}."
     parts = {table: pl.concat([pl.read_parquet(work / name / f"{table}.parquet") for name in settings.arms]) for table in SCHEMAS}
     return Tables(**parts), origin
 

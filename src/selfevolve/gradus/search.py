@@ -7,18 +7,20 @@ Choices the paper leaves open:
 
 * Requests go out in waves: all requests of a wave see the ledger as it was before it, so that many can be under way at once and the result
   does not depend on their order. What comes back is committed in the order of the requests.
-* Every depth has a quota. Parents of a depth are visited in a seeded order, one child of each before the second of any, until the quota of
+* Every depth has a quota. At the first one, operators are asked in turn, each for no more than its share of the quota (k at most). Parents of a depth are visited in a seeded order, one child of each before the second of any, until the quota of
   the next depth is filled or every parent has had its K requests.
 * A child must begin with its parent's steps, each with the same action, entity and decision and at least the same units. What does not, and
   what is proposed a second time, is refused with the reason.
+* A variation takes the place of what it varies, in the lineage too: whose parent has been varied descends from the variation.
 """
 
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import count, islice
+from itertools import count
 from typing import NamedTuple
 
 from selfevolve.gradus.blueprints import Blueprint, Record
@@ -49,13 +51,15 @@ Gaps = list[Branch]
 
 
 class Request(NamedTuple):
-    """What a role is asked. `make` gets the least covered branches and the seed; `actions`: those the gaps are about, all if empty."""
+    """What a role is asked. `make` gets the least covered branches and the seed; `actions`: those the gaps are about, all if empty;
+    `number`: blueprints asked for."""
 
     label: str
     make: Callable[[Gaps, int], list[Blueprint] | Blueprint | Declined]
     actions: tuple[str, ...] = ()
     parent: Blueprint | None = None
     kernel: Kernel | None = None
+    number: int = 1
 
 
 class Proposals:
@@ -145,14 +149,16 @@ class _Search:
     def structural(self) -> list[Blueprint]:
         """Atomic blueprints, then level by level."""
         first, *later = self._settings.quotas(self._arm.blueprints)
-        levels = [self._level(first, self._atomic())]
+        levels = [self._level(first, self._atomic(first))]
         for quota in later:
             levels.append(self._level(quota, self._children(levels[-1])))
         return [blueprint for level in levels for blueprint in level]
 
     def one_shot(self) -> list[Blueprint]:
         """Scenarios of any depth at once (A.6)."""
-        return self._level(self._arm.blueprints, ([self._write((), f"scenario {number}")] for number in count()))
+        each, wave = self._settings.per_operator, self._settings.wave
+        passes = ([self._write((), f"scenario {begin + number}", each) for number in range(wave)] for begin in count(0, wave))
+        return self._level(self._arm.blueprints, passes)
 
     def varied(self, blueprints: list[Blueprint]) -> list[Blueprint]:
         """Each with the setting's probability rewritten by a sampled interaction kernel."""
@@ -169,11 +175,24 @@ class _Search:
                     self.proposals.refuse(request, "lost: a variation must keep the steps as they are")
                 else:
                     variants[request.parent.id] = variant
-        return [variants.get(blueprint.id, blueprint) for blueprint in blueprints]
+        return self._in_place(blueprints, variants)
 
-    def _atomic(self) -> Iterator[list[Request]]:
+    def _in_place(self, blueprints: Sequence[Blueprint], variants: dict[str, Blueprint]) -> list[Blueprint]:
+        """The blueprints, or their variations, with the parents that are in the list; parents come before their children."""
+        renamed: dict[str | None, str] = {}
+        placed = []
+        for blueprint in blueprints:
+            parent = renamed.get(blueprint.parent, blueprint.parent)
+            placed.append(variants.get(blueprint.id, blueprint).model_copy(update={"parent": parent}))
+            renamed[blueprint.id] = placed[-1].id
+        refused = self.proposals.refused
+        self.proposals.refused = [each.model_copy(update={"parent": renamed.get(each.parent, each.parent)}) for each in refused]
+        return placed
+
+    def _atomic(self, quota: int) -> Iterator[list[Request]]:
+        each = min(self._settings.per_operator, max(1, quota // len(self._actions)))
         for number in count():
-            yield [self._write((action,), f"atomic {action} {number}") for action in self._actions]
+            yield [self._write((action,), f"atomic {action} {number}", each) for action in self._actions]
 
     def _children(self, parents: Sequence[Blueprint]) -> Iterator[list[Request]]:
         order = list(parents)
@@ -186,12 +205,13 @@ class _Search:
         level: list[Blueprint] = []
         fruitless = 0
         for requests in passes:
-            before = len(level)
-            for wave in _waves(requests, self._settings.wave):
-                if len(level) >= quota:
-                    return level
+            before, waiting = len(level), deque(requests)
+            while waiting and len(level) < quota:
+                wave = _wave(waiting, self._settings.wave, quota - len(level))
                 for request, made in self.proposals.ask(wave, self._gaps):
                     level += self._taken(request, made, quota - len(level))
+            if len(level) >= quota:
+                break
             fruitless = 0 if len(level) > before else fruitless + 1
             if fruitless >= FRUITLESS or not requests:
                 break
@@ -220,8 +240,8 @@ class _Search:
         performed = request.parent.actions if request.parent else ()
         return self._ledger.least_covered(self._settings.gaps, seed, request.actions or None, performed)
 
-    def _write(self, actions: tuple[str, ...], label: str) -> Request:
-        return Request(label, lambda gaps, seed: self._roles.write(actions, gaps, self._settings.per_operator, seed), actions)
+    def _write(self, actions: tuple[str, ...], label: str, number: int) -> Request:
+        return Request(label, lambda gaps, seed: self._roles.write(actions, gaps, number, seed), actions, number=number)
 
     def _evolve(self, parent: Blueprint, number: int) -> Request:
         kernel = random.Random(derive(self._seed, "kernel", parent.id, number)).choice(self._kernels["structural"])
@@ -233,10 +253,12 @@ class _Search:
         return Request(f"variant {blueprint.id}", make, parent=blueprint, kernel=kernel)
 
 
-def _waves(requests: Iterable[Request], size: int) -> Iterator[list[Request]]:
-    waiting = iter(requests)
-    while wave := list(islice(waiting, size)):
-        yield wave
+def _wave(waiting: deque[Request], size: int, missing: int) -> list[Request]:
+    """Requests off the head of the queue: no more than a wave, and no more than can bring what is missing."""
+    wave: list[Request] = []
+    while waiting and len(wave) < size and sum(request.number for request in wave) < missing:
+        wave.append(waiting.popleft())
+    return wave
 
 
 def _lost(parent: Blueprint, child: Blueprint, kernel: Kernel | None) -> str | None:

@@ -150,7 +150,7 @@ class Gradus(_Section):
     seed: int = Field(ge=0)
     roles: Literal["scripted", "llm"] = Field(description="who plays the roles")
     scripted: ScriptedSettings
-    llm: LlmSettings | None = Field(description="who answers, if roles is llm; null otherwise")
+    llm: LlmSettings = Field(description="who answers, if roles is llm")
     workers: int = Field(ge=1, description="scripted: processes, an arm each; llm: blueprints under way at once")
     search: Search
     recovery: Recovery
@@ -161,6 +161,4 @@ class Gradus(_Section):
     def _complete(self) -> Self:
         if self.curriculum.arm not in self.arms:
             raise ValueError(f"curriculum.arm {self.curriculum.arm!r} is none of {sorted(self.arms)}")
-        if self.roles == "llm" and self.llm is None:
-            raise ValueError("roles is llm, but llm is null: say which model answers")
         return self

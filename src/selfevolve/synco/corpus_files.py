@@ -58,7 +58,9 @@ def require_place(name: str, corpus: CorpusParams) -> None:
     """Raise CorpusError unless the corpus can be looked for: a setting that is missing, or a path where nothing is."""
     setting = f"params.yaml: cotraining.sources.corpora.{name}"
     if corpus.path is None and corpus.hub is None:
-        raise CorpusError(f"{setting} has neither path nor hub: set path to a local .jsonl or .parquet file, or hub to a data set id")
+        raise CorpusError(
+            f"{setting} has neither path nor hub: set path to a local .jsonl or .parquet file, or hub to a data set id"
+        )
     if corpus.path is not None and not (ROOT / corpus.path).exists():
         raise CorpusError(f"{setting}.path: there is no {ROOT / corpus.path}; put the corpus there, or set hub instead")
 

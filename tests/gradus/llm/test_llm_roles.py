@@ -6,7 +6,7 @@ import copy
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import answers
 import pytest
@@ -20,6 +20,7 @@ from selfevolve.gradus.errors import RoleFailed
 from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.llm import prompts, wording
 from selfevolve.gradus.llm.roles import LlmRoles
+from selfevolve.gradus.records import Fact
 from selfevolve.gradus.roles import AgentView, Declined, Evidence, Kernel, Roles
 from selfevolve.gradus.tasks import Demonstration, Event, Task
 
@@ -310,10 +311,13 @@ def test_the_user_speaks_calls_and_stops(play):
 
 
 def test_the_user_is_told_the_facts_that_a_user_says(serve, connect):
-    library, server = operators.load("tau2/airline"), serve(lambda body: "Hello.")
-    task = hidden_task().model_copy(update={"facts": {"user_id": "mia_li_3668"}})
-    LlmRoles(connect(server.url), library, load("tau2/airline")).user(task, hidden_blueprint(), (), (), 1)
-    assert f'- user_id ({library.facts["user_id"].text}): "mia_li_3668"' in prompt(server.bodies[0])
+    reason = Fact(type="string", text="why the booking is cancelled")
+    library, server = replace(LIBRARY, facts={**LIBRARY.facts, "reason": reason}), serve(lambda body: "Hello.")
+    task = hidden_task().model_copy(update={"facts": {"reason": "illness", "pending": True}})
+    LlmRoles(connect(server.url), library, load("desk")).user(task, hidden_blueprint(), (), (), 1)
+    assert (
+        prompt(server.bodies[0]).split("said when asked:\n")[1].startswith('- reason (why the booking is cancelled): "illness"\n')
+    )
 
 
 def test_evaluate_and_diagnose_see_the_evidence(play):

@@ -110,6 +110,9 @@ class Answer(Record):
         return tuple(found)
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
 def canonical(value: Any) -> str:
     """JSON with one spelling per value; ASCII, so that lone surrogates survive."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _ENCODER.encode(value)

@@ -9,6 +9,7 @@ what its condition reads comes before, as one more request of the user.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,8 +28,9 @@ from selfevolve.gradus.scripted.placing import Finder, Placing
 from selfevolve.gradus.scripted.satisfying import Facts, Satisfier, Wanted
 from selfevolve.seeding import derive
 
-TRIES = 12  # bindings that are tried from one start
+TRIES = 16  # bindings that are tried from one start
 MORE = 3  # times as many that are tried from all starts
+CHECKS = 150  # policies that are evaluated to see whether a record can be part of what is wanted
 POOL = 100  # users that are looked at before all others, so that what they can be part of is known soon
 
 
@@ -44,6 +46,21 @@ class Bound:
     bindings: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Offer:
+    """Entities with which an outcome can be realised: those `values` of the user's own, of which there are `listed`, or others."""
+
+    values: frozenset[Any]
+    elsewhere: bool
+    listed: int
+
+    def __and__(self, other: Offer) -> Offer:
+        return Offer(self.values & other.values, self.elsewhere and other.elsewhere, self.listed)
+
+    def __bool__(self) -> bool:
+        return bool(self.values) or self.elsewhere
+
+
 class Binder:
     """Binds blueprints of one domain. What can be realised where is remembered."""
 
@@ -56,7 +73,7 @@ class Binder:
         situations = (tuple(action.model_dump() for action in situation.actions) for situation in library.situations)
         self._starts: tuple[Start, ...] = ((), *situations)
         self._groups: tuple[Facts, ...] | None = None
-        self._feasible: dict[tuple, bool] = {}
+        self._known: dict[tuple, Offer] = {}
 
     def bind(self, steps: Sequence[Step], env: Environment, seed: int, tries: int = TRIES) -> Iterator[Bound]:
         """Bindings, each from another start or user or prepared in another way, until so many have been tried from each start."""
@@ -69,7 +86,7 @@ class Binder:
             groups = self._users(env)
             for group in (*rng.sample(groups[:POOL], len(groups[:POOL])), *rng.sample(groups[POOL:], len(groups[POOL:]))):
                 env.reset(start)
-                if not all(self._can(env, start, group, step) for step in offered):
+                if not self._offers(env, start, group, offered):
                     continue
                 tried += 1
                 planned = self._prepared(steps, impossible, rng)
@@ -87,7 +104,7 @@ class Binder:
         offered = [step for step in _independent(steps) if self._starts_of(env, step)]
         for start in self._fitting_starts(offered, [], env, random.Random(0)):
             env.reset(start)
-            if all(any(self._can(env, start, group, step) for group in self._users(env)) for step in offered):
+            if all(any(self._offer(env, start, group, step) for group in self._users(env)) for step in offered):
                 return True
         return False
 
@@ -155,34 +172,85 @@ class Binder:
             actions = list(itertools.chain(*(rng.choice(each) for each in options)))
             unique = [action for number, action in enumerate(actions) if action not in actions[:number]]
             joined.setdefault(repr(unique), tuple(unique))
-        return list(joined.values())
+        return [start for start in joined.values() if _begins(env, start)]
 
     def _starts_of(self, env: Environment, step: Step) -> list[Start]:
         """The starts from which somebody's call can realise each outcome of a step."""
         found = []
         for start in self._starts:
             env.reset(start)
-            if any(self._can(env, start, group, step) for group in self._users(env)):
+            if any(self._offer(env, start, group, step) for group in self._users(env)):
                 found.append(start)
         return found
 
-    def _can(self, env: Environment, start: Start, group: Facts, step: Step) -> bool:
-        """Whether each outcome of a step can be realised by itself. `env` is at the start, and is so afterwards."""
-        return all(self._realises(env, start, group, step, unit) for unit in step.units)
+    def _offers(self, env: Environment, start: Start, group: Facts, steps: Sequence[Step]) -> bool:
+        """Whether a user offers the steps, each symbolic entity standing for a record of its own. `env` is at the start, and stays so."""
+        offers: dict[tuple[str, str], Offer] = {}
+        for step in sorted(steps, key=lambda each: each.decision):  # what is to be performed is rarer
+            offer = self._offer(env, start, group, step)
+            if not offer:
+                return False
+            place = (next(iter(self._library.operators[step.action].parameters), ""), step.entity)
+            offers[place] = offers[place] & offer if place in offers else offer
+        return all(offers.values()) and _apart([(parameter, offer) for (parameter, _), offer in offers.items()])
 
-    def _realises(self, env: Environment, start: Start, group: Facts, step: Step, unit: Unit) -> bool:
+    def _offer(self, env: Environment, start: Start, group: Facts, step: Step) -> Offer:
+        """With which entities each outcome of a step can be realised by itself. `env` is at the start, and stays so."""
+        offers = [self._realised_with(env, start, group, step, unit) for unit in step.units]
+        return functools.reduce(Offer.__and__, offers)
+
+    def _realised_with(self, env: Environment, start: Start, group: Facts, step: Step, unit: Unit) -> Offer:
         key = (repr(start), repr(group), step.action, unit, step.decision)
-        if key not in self._feasible:
+        if key not in self._known:
             rng = random.Random(derive(0, *map(str, key)))
             wanted = Wanted(step.action, frozenset([unit]), step.decision == "perform")
-            entities = self._finder.entities.values(env, wanted, group, {}, set(), rng)
-            possible = next(self._finder.satisfier.calls(env, wanted, group, rng, entities, only=True), None) is not None
-            if not possible and self._library.settable:
+            own = self._finder.entities.own(env, step.action, group)
+            first = next(iter(self._library.operators[step.action].parameters), "")
+            if wanted.perform:
+                fit = [value for value in own if not self._finder.satisfier.faults(env, wanted, group, {first: value})]
+            else:
+                fit = own
+            values = [value for value in fit if self._possible(env, wanted, group, [value], rng)]
+            elsewhere = not values and self._elsewhere(env, wanted, group, own, rng)
+            if not values and not elsewhere and self._library.settable:
                 again = lambda action: env.reset((*start, *action))  # noqa: E731
-                possible = self._finder.entities.made_up(env, wanted, group, set(), rng, again) is not None
+                elsewhere = self._finder.entities.made_up(env, wanted, group, set(), rng, again) is not None
                 env.reset(start)
-            self._feasible[key] = possible
-        return self._feasible[key]
+            self._known[key] = Offer(frozenset(values), elsewhere, len(own))
+        return self._known[key]
+
+    def _elsewhere(self, env: Environment, wanted: Wanted, group: Facts, own: list[Any], rng: random.Random) -> bool:
+        """Whether a call about something that is not the user's own can be as wanted, or one about nothing."""
+        rest = self._finder.entities.values(env, wanted, group, {}, set(own), rng)
+        rest = None if rest is None else [value for value in rest if value not in own]
+        return rest != [] and self._possible(env, wanted, group, rest, rng)
+
+    def _possible(self, env: Environment, wanted: Wanted, group: Facts, entities: list[Any] | None, rng: random.Random) -> bool:
+        calls = self._finder.satisfier.calls(env, wanted, group, rng, entities, only=not wanted.perform, checks=CHECKS)
+        return next(calls, None) is not None
+
+
+def _begins(env: Environment, start: Start) -> bool:
+    """Whether a start can be begun: one situation may be in another's way."""
+    try:
+        env.reset(start)
+    except ValueError:
+        return False
+    return True
+
+
+def _apart(offers: list[tuple[str, Offer]]) -> bool:
+    """Whether each of the offers can have an entity of its own, where a user has several of the kind."""
+    tight = sorted((offer for offer in offers if not offer[1].elsewhere and offer[1].listed > 1), key=lambda each: len(each[1].values))
+
+    def placed(number: int, taken: frozenset[tuple[str, Any]]) -> bool:
+        if number == len(tight):
+            return True
+        parameter, offer = tight[number]
+        free = [(parameter, value) for value in offer.values if (parameter, value) not in taken]
+        return any(placed(number + 1, taken | {each}) for each in free)
+
+    return placed(0, frozenset())
 
 
 def _independent(steps: Sequence[Step]) -> list[Step]:

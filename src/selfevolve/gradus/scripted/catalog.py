@@ -20,6 +20,7 @@ from selfevolve.gradus.blueprints import Step
 from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.operators import Guard, Library
 from selfevolve.gradus.scripted.rehearsing import Rehearsal, Steps
+from selfevolve.gradus.scripted.telling import Conversations
 
 HABIT = 1.2  # exponent of Zipf's law over the catalog: its first actions, and their first branches, come to mind first
 READ = 0.25  # weight of an action that changes nothing, beside one that does
@@ -41,7 +42,10 @@ class Catalog:
     def __init__(self, library: Library, edges: pl.DataFrame, rehearsal: Rehearsal | None = None, operators: bool = True):
         self.library = library
         self._rehearsal = rehearsal if operators else None
-        named = {Branch(action, *guard.unit): guard for action, operator in library.operators.items() for guard in operator.guards}
+        self._conversations = Conversations(library) if operators else None
+        named = {
+            Branch(action, *guard.unit): guard for action, operator in library.operators.items() for guard in operator.guards
+        }
         self.guards: dict[Branch, Guard] = askable(library) if operators else named
         self._weights = _zipf(self.guards)
         self._of: dict[str, list[Branch]] = {}
@@ -89,6 +93,28 @@ class Catalog:
         first = next(iter(self.library.operators[branch.action].parameters), None)
         return branch.action not in enabling or guard.expression.arguments <= {first}
 
+    def follows(self, source: str, target: Branch) -> bool:
+        """Whether the target's action can be taken after the source, and what that takes, about the same records. An edge does not say so: of
+        an order that is not delivered, other items can be brought about, but they cannot be exchanged."""
+        if self._rehearsal is None or self.guards[target].verdict == "deny":
+            return True
+        steps: Steps = ()
+        for action in (source, *self.repairs(source, target), target.action):
+            branch = (self.sure(action) or self.permitted(action))[0]
+            steps += (self.step(branch, "A", after=(len(steps) - 1,) if steps else ()),)
+        return self._rehearsal.possible(steps)
+
+    def apart(self, source: str, path: str, target: Branch) -> bool:
+        """Whether what the source changes is no part of the records that both actions are about, so that each may be about another one: an
+        order is paid back to the gift card with which another one is paid."""
+        tables = self._tables(source)
+        return tables == self._tables(target.action) != frozenset() and path.split(".")[0] not in tables
+
+    def _tables(self, action: str) -> frozenset[str]:
+        """Where the records that an action is about are listed."""
+        parameters = self.library.operators[action].parameters
+        return frozenset(path.split(".")[0] for parameter in [*parameters.values()][:1] for path in parameter.values.reads)
+
     def undoes(self, source: str, denial: Branch) -> bool:
         """Whether an action is known to end a denial."""
         return any((action, branch) == (source, denial) for action, _, branch in self._against)
@@ -120,6 +146,8 @@ class Catalog:
 
     def fits(self, steps: Sequence[Step]) -> bool:
         """Whether the steps can be realised together, as far as can be told."""
+        if self._conversations is not None and not self._conversations.allow(steps):
+            return False
         return self._rehearsal is None or self._rehearsal.offered(steps)
 
     def drawn(self, branches: Collection[Branch], rng: random.Random) -> Iterator[Branch]:
@@ -136,7 +164,9 @@ class Catalog:
 
 def moved(steps: Iterable[Step], entity: str, place: int) -> Steps:
     """Steps about another entity, at another place of the list."""
-    return tuple(step.model_copy(update={"entity": entity, "after": tuple(place + each for each in step.after)}) for step in steps)
+    return tuple(
+        step.model_copy(update={"entity": entity, "after": tuple(place + each for each in step.after)}) for step in steps
+    )
 
 
 def _zipf(branches: Iterable[Branch]) -> dict[Branch, float]:

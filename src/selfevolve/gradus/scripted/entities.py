@@ -61,16 +61,23 @@ class Entities:
         if first in known:
             return [known[first]]
         listed = self._listed(env, wanted.action, first)
-        if not all(isinstance(value, str | int | float) for value in listed):
+        if not isinstance(listed, dict):
             return rng.sample(list(listed), len(listed))
-        own = [value for value in self.near(env, [*known.values(), *told.values()]) if value in listed]
+        own = self.own(env, wanted.action, {**told, **{f"known {name}": value for name, value in known.items()}})
         rng.shuffle(own)
-        own.sort(key=lambda value: value in used)
+        if len(own) > 1:
+            own = [value for value in own if value not in used]
         if own and wanted.perform:
             return own
         *others, last = listed
         rest = [value for value in rng.sample(others, min(OTHERS + len(own), len(others))) if value not in own][:OTHERS]
         return [*rest, last] if wanted.perform else [*own, last, *rest]
+
+    def own(self, env: Environment, action: str, known: Mapping[str, Any]) -> list[Any]:
+        """Values of the first parameter that occur in the records which the known values name."""
+        first = next(iter(self._library.operators[action].parameters), None)
+        listed = self._listed(env, action, first) if first is not None else ()
+        return [value for value in self.near(env, known.values()) if value in listed] if isinstance(listed, dict) else []
 
     def made_up(
         self, env: Environment, wanted: Wanted, told: Facts, used: set[Any], rng: random.Random, start: Callable[[Start], None]

@@ -25,12 +25,18 @@ def outlined(library: Library, steps: Sequence[Step]) -> dict[str, Any]:
             else:
                 context.append(f"{said} (once {_asked(library, steps[step.after[-1]])} is done)" if step.after else said)
         if step.decision == "refuse":
-            again = any((each.action, each.entity, each.decision) == (step.action, step.entity, "perform") for each in steps[number:])
+            again = any(
+                (each.action, each.entity, each.decision) == (step.action, step.entity, "perform") for each in steps[number:]
+            )
             unknown.append(f"that {_asked(library, step)} is denied{' as things stand' if again else ''}")
     records = list(dict.fromkeys(step.entity for step in steps if library.operators[step.action].parameters))
     if records:
-        known.insert(0, f"which record {records[0]} stands for" if len(records) == 1 else f"which records {_listed(records)} stand for")
-    asked = list(dict.fromkeys(_asked(library, step) for number, step in enumerate(steps) if not unprompted(library, steps, number)))
+        known.insert(
+            0, f"which record {records[0]} stands for" if len(records) == 1 else f"which records {_listed(records)} stand for"
+        )
+    asked = list(
+        dict.fromkeys(_asked(library, step) for number, step in enumerate(steps) if not unprompted(library, steps, number))
+    )
     return {
         "goal": f"The user wants to {_listed(asked)}.",
         "context": "; ".join(context),

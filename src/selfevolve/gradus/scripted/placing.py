@@ -107,16 +107,18 @@ class Placing:
             else:
                 self._env.restore(blob)
         made = self._call(wanted, found.told, known, used)
-        early = made is None and not wanted.perform and not self._depends(step, number)
-        for told in self._before_identified(found.told) if early else ():
-            made = made or self._call(wanted, told, known, used)
+        if made is None and not wanted.perform and not self._depends(step, number):
+            for told in self._before_identified(found.told):
+                made = made or self._call(wanted, told, known, used)
         if made is not None and not wanted.perform and any((call.name, call.arguments) == (step.action, made[0]) for call in found.executed):
             return None  # a call that must not be executed at any time cannot be one that is
         if made is None:
             return None
         arguments, facts = made
-        conversation = set() if early else {name for name in facts if finder.library.facts[name].scope == "conversation"}
-        found.told |= {name: facts[name] for name in conversation}
+        conversation = {} if self._unidentified(facts) else {
+            name: value for name, value in facts.items() if finder.library.facts[name].scope == "conversation"
+        }  # fmt: skip
+        found.told |= conversation
         if operator.parameters:
             found.values.setdefault(step.entity, {}).setdefault(first, arguments[first])
         local = {name: value for name, value in facts.items() if name not in conversation}
@@ -132,6 +134,13 @@ class Placing:
         """Whether a step meets what earlier ones have left."""
         before = self._steps[:number]
         return bool(step.after) or any(each.entity == step.entity and each.decision == "perform" for each in before)
+
+    def _unidentified(self, facts: Facts) -> bool:
+        """Whether facts say that the agent has not found the user by a look-up."""
+        identified = self._finder.library.conduct.identified
+        found = {name: {each.facts[name] for each in identified if name in each.facts} for each in identified for name in each.facts}
+        results = {each.result for each in identified}
+        return any(value not in found.get(name, {value}) or (name in results and not value) for name, value in facts.items())
 
     def _before_identified(self, told: Facts) -> Iterator[Facts]:
         """What was told of the user before they were found by a look-up: who they say they are, or nothing."""

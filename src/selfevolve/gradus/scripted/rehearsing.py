@@ -29,7 +29,8 @@ class Rehearsal:
     def __init__(self, library: Library, permits: Permits, env: Environment):
         self._library, self._permits, self._env = library, permits, env
         self._binder = Binder(library)
-        self._offered: dict[tuple, bool] = {}
+        self._offered: dict[Steps, bool] = {}
+        self._possible: dict[Steps, bool] = {}
         self._lock = threading.Lock()
 
     def offered(self, steps: Sequence[Step]) -> bool:
@@ -41,6 +42,14 @@ class Rehearsal:
             if key not in self._offered:
                 self._offered[key] = self._binder.offers(steps, self._env)
             return self._offered[key]
+
+    def possible(self, steps: Steps) -> bool:
+        """Whether records are found with which the steps can be taken, in a short search."""
+        with self._lock:
+            if steps not in self._possible:
+                seed = derive(0, "possible", *(step.action for step in steps))
+                self._possible[steps] = next(self._binder.bind(steps, self._env, seed, 1), None) is not None
+            return self._possible[steps]
 
     def lifted(self, branch: Branch) -> list[Steps]:
         """Steps about an entity A in which the branch denies a call, the agent takes what enables it, and the call is made; without the

@@ -54,7 +54,9 @@ class Writer:
                 steps, depth = self._requests(self._catalog.of(actions[0]), gaps, 1, rng), 1
             elif actions:
                 chosen = [next(self._minded(self._catalog.permitted(action), gaps, rng), None) for action in actions]
-                steps = tuple(self._catalog.step(branch, _letter(place)) for place, branch in enumerate(chosen) if branch)
+                steps = ()
+                for branch in filter(None, chosen):
+                    steps += (self._catalog.step(branch, _fresh(steps)),)
                 depth = len(steps)
             else:
                 depth = rng.choices(range(1, len(LENGTHS) + 1), LENGTHS)[0]
@@ -69,7 +71,10 @@ class Writer:
         rng = random.Random(derive(seed, "evolve"))
         match kernel.relation:
             case "enables":
-                options, lacking = self._chains(parent, least_covered, rng), "no action that is known to enable another one fits here"
+                options, lacking = (
+                    self._chains(parent, least_covered, rng),
+                    "no action that is known to enable another one fits here",
+                )
             case "repeat":
                 options, lacking = self._repeated(parent, least_covered, rng), "no request could be made of other records, too"
             case _:
@@ -93,14 +98,19 @@ class Writer:
             "goal": (kernel.surface or "{request}").replace("{request}", blueprint.goal.removesuffix(".")) + ".",
         }
         if kernel.name == "ambiguity":
-            update["unknown"] = (*blueprint.unknown, f"that the agent needs more to {about.action.replace('_', ' ')} {about.entity}")
+            update["unknown"] = (
+                *blueprint.unknown,
+                f"that the agent needs more to {about.action.replace('_', ' ')} {about.entity}",
+            )
         return blueprint.model_copy(update=update)
 
     def _requests(self, branches: Collection[Branch], gaps: Sequence[Branch], number: int, rng: random.Random) -> Steps:
         """So many requests that fit together; fewer, if no more come to mind. The first one follows the gaps, the others habit."""
         steps: Steps = ()
         for place in range(number):
-            options = islice(self._added(steps, branches if place else self._telling(branches), () if place else gaps, rng), TRIED)
+            options = islice(
+                self._added(steps, branches if place else self._telling(branches), () if place else gaps, rng), TRIED
+            )
             steps += next((new for new in options if self._catalog.fits((*steps, *new))), ())
         return steps
 
@@ -119,7 +129,7 @@ class Writer:
         self, steps: Sequence[Step], branches: Collection[Branch], gaps: Iterable[Branch], rng: random.Random
     ) -> Iterator[Steps]:
         """Requests about a record that the steps do not mention."""
-        fresh = _letter(len({step.entity for step in steps}))
+        fresh = _fresh(steps)
         for branch in self._minded(branches, gaps, rng):
             yield moved(rng.choice(self._catalog.ways(branch)), fresh, len(steps))
 
@@ -143,34 +153,41 @@ class Writer:
                 for source, path, target in among:
                     opening = rng.choice(self._catalog.sure(source) or self._catalog.permitted(source))
                     for new in how(parent, opening, path, target):
-                        if not _contradicts(self._library, (*parent.steps, *new)):
+                        apart = new[-1].entity != parent.steps[new[-1].after[0]].entity if len(new) == 1 else new[-1].entity != new[0].entity
+                        if not _contradicts(self._library, (*parent.steps, *new)) and (apart or self._catalog.follows(source, target)):
                             yield new
 
     def _undoing(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
         """A change of a record that makes possible what the parent is refused (A.7)."""
-        if self._catalog.guards[target].verdict != "allow" or path.count(".") < 2:  # shorter: a record comes into being or goes
+        allowed, within = self._catalog.guards[target].verdict == "allow", path.count(".") >= 2  # else a record comes into being
+        if not allowed or not within or self._catalog.apart(opening.action, path, target):
             return
         for number, step in enumerate(parent.steps):
             denials = [Branch(step.action, *unit) for unit in step.units if (step.action, unit.policy_id) == target[:2]]
             again = any((later.action, later.entity) == (step.action, step.entity) for later in parent.steps[number + 1 :])
             undone = any(self._catalog.undoes(opening.action, denial) for denial in denials)
             if step.decision == "refuse" and undone and not again:
-                yield self._linking(opening, target, step.entity, len(parent.steps))
+                place = len(parent.steps)
+                yield self._catalog.step(opening, step.entity), *self._after(opening.action, target, step.entity, place, place + 1)
 
     def _following(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
         """What an action of the parent makes possible, or impossible for good."""
+        if self._catalog.liftable(target):
+            return
+        apart = self._catalog.apart(opening.action, path, target)
         for number, step in enumerate(parent.steps):
             last = not any(later.entity == step.entity and later.decision == "perform" for later in parent.steps[number + 1 :])
-            if step.decision == "perform" and step.action == opening.action and last and not self._catalog.liftable(target):
-                yield self._after(step.action, target, step.entity, number, len(parent.steps))
+            if step.decision == "perform" and step.action == opening.action and last:
+                entity = _fresh(parent.steps) if apart else step.entity
+                yield self._after(step.action, target, entity, number, len(parent.steps))
 
     def _linked(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
-        """Both on a record that the parent does not mention."""
+        """Both on a record that the parent does not mention, or on two."""
         if not self._catalog.liftable(target):
-            yield self._linking(opening, target, _letter(len({step.entity for step in parent.steps})), len(parent.steps))
-
-    def _linking(self, opening: Branch, target: Branch, entity: str, place: int) -> Steps:
-        return self._catalog.step(opening, entity), *self._after(opening.action, target, entity, place, place + 1)
+            first = self._catalog.step(opening, _fresh(parent.steps))
+            apart = self._catalog.apart(opening.action, path, target)
+            entity = _fresh((*parent.steps, first)) if apart else first.entity
+            yield first, *self._after(opening.action, target, entity, len(parent.steps), len(parent.steps) + 1)
 
     def _after(self, source: str, target: Branch, entity: str, number: int, place: int) -> Steps:
         """The target, to be put at a place of the list, after step `number`; before it, what else it takes then."""
@@ -189,9 +206,7 @@ class Writer:
             step if rng.random() < self._knows else step.model_copy(update={"decision": other[step.decision]}) for step in steps
         )
 
-    def _blueprint(
-        self, steps: Steps, depth: int, parent: Blueprint | None = None, kernels: tuple[str, ...] = ()
-    ) -> Blueprint:
+    def _blueprint(self, steps: Steps, depth: int, parent: Blueprint | None = None, kernels: tuple[str, ...] = ()) -> Blueprint:
         return Blueprint(
             domain=self._library.domain,
             parent=parent and parent.id,
@@ -210,7 +225,8 @@ def _contradicts(library: Library, steps: Sequence[Step]) -> bool:
     return last.decision == "refuse" and done and len(library.operators[last.action].parameters) <= 1
 
 
-def _letter(place: int) -> str:
-    """A, B, ..., Z, A1, B1, ..."""
+def _fresh(steps: Sequence[Step]) -> str:
+    """A, B, ..., Z, A1, B1, ...: the first one that no step is about."""
+    place = len({step.entity for step in steps})
     letter = chr(ord("A") + place % 26)
     return letter if place < 26 else f"{letter}{place // 26}"
