@@ -86,3 +86,13 @@ def test_figures_are_drawn():
     assert len(recovery.figure(rows, rounds).axes) == 3
     assert recovery.search_figure(recovery.search(attempts(("a", 0, 0, 0, True), ("a", 0, 1, 0, False)))).axes
     assert recovery.drops(rows).rows() == [("no round was left", 1)]
+
+
+def test_the_sentence_says_what_the_interval_says():
+    harder = records(*[(1, True, 1, 0, 0.25, None)] * 10, *[(4, True, 3, 2, 0.75, None)] * 10)
+    assert recovery.sentence(recovery.recovered(harder)) == (
+        "Recovered tasks are harder than those accepted at once: difficulty +0.50 [+0.50, +0.50]."
+    )
+    mixed = records(*[(1, True, 1, 0, d, None) for d in (0.0, 1.0)] * 5, *[(4, True, 3, 2, d, None) for d in (0.0, 1.0)] * 5)
+    assert "not harder on average, and the interval holds 0" in recovery.sentence(recovery.recovered(mixed))
+    assert recovery.sentence(recovery.recovered(records((1, True, 1, 0, 0.25, None)))).startswith("No task was recovered")

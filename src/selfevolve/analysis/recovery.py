@@ -169,6 +169,18 @@ def recovered(records: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+def sentence(table: pl.DataFrame) -> str:
+    """What `recovered` says of the question whether recovery keeps the hard lessons."""
+    rows = {row["what"]: row for row in table.iter_rows(named=True)}
+    found = rows.get("difficulty, recovered minus at once")
+    if found is None:
+        return "No task was recovered, or none was accepted at once: nothing to compare."
+    told = f"difficulty {found['value']:+.2f} [{found['low']:+.2f}, {found['high']:+.2f}]"
+    if found["low"] > 0:
+        return f"Recovered tasks are harder than those accepted at once: {told}."
+    return f"Recovered tasks are {'harder on average, but' if found['value'] > 0 else 'not harder on average, and'} the interval holds 0: {told}."
+
+
 def figure(records: pl.DataFrame, rounds: pl.DataFrame) -> Figure:
     """Figure 4 of one arm: success by depth, the loop's flow, composition by round."""
     with style.theme():
@@ -197,18 +209,10 @@ def _bars(ax: Axes, labels: list[str], table: pl.DataFrame, colours: list[str]) 
     places = range(len(labels))
     ax.bar(places, values, width=0.7, color=colours)
     ax.errorbar(places, values, yerr=errors, fmt="none", ecolor=style.INK, capsize=3, linewidth=1.2)
-    for place, value, n in zip(places, values, table["n"], strict=True):
-        ax.annotate(
-            f"{value:.2f}\nn={n}",
-            (place, 0),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            fontsize=8,
-            color="white" if value > 0.2 else style.INK,
-        )
-    ax.set_xticks(list(places), labels)
-    ax.set_ylim(0, 1.05)
+    for place, value, high in zip(places, values, table["high"], strict=True):
+        ax.annotate(f"{value:.2f}", (place, high), xytext=(0, 3), textcoords="offset points", ha="center", fontsize=8.5)
+    ax.set_xticks(list(places), [f"{label}\nn={n}" for label, n in zip(labels, table["n"], strict=True)])
+    ax.set_ylim(0, 1.1)
     ax.grid(False, axis="x")
 
 
@@ -256,13 +260,11 @@ def _draw_composition(ax: Axes, table: pl.DataFrame) -> None:
         share = table[name].to_numpy() / total
         ax.bar(table["round"], share, bottom=base, width=0.6, color=fill, linewidth=0, label=name)
         base = base + share
-    for number, tasks in zip(table["round"], table["tasks"], strict=True):
-        ax.annotate(f"n={tasks}", (number, 1.0), xytext=(0, 2), textcoords="offset points", ha="center", fontsize=8.5)
-    ax.set_xticks(table["round"].to_list())
+    ax.set_xticks(table["round"].to_list(), [f"{row['round']}\nn={row['tasks']}" for row in table.iter_rows(named=True)])
     ax.set(title="Accepted, by round", xlabel="round of the task")
     style.percent(ax)
     ax.grid(False, axis="x")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2, frameon=False, fontsize=8.5)
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2, frameon=False, fontsize=8.5)
 
 
 def _pass_at(n: int, c: int, k: int) -> float:

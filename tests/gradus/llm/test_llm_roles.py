@@ -218,6 +218,14 @@ def test_ground_probes_its_copy_and_hands_in_a_task(play):
     assert "Probes left: 2." in results and "Probes left: 0." in server.bodies[3]["messages"][-1]["content"]
 
 
+def test_what_a_beginning_can_be_is_told():
+    assert wording.beginnings(LIBRARY).startswith(
+        "- env_type assistant, func_name set_booking, arguments id: keys(bookings); plan: "
+    )
+    told = wording.beginnings(operators.load("tau2/telecom"))
+    assert "- airplane mode is on: [" in told and '"func_name": "turn_airplane_mode_on"' in told
+
+
 def test_ground_may_hand_in_before_its_probes_are_spent(play):
     said = changed("Probing", probes=[], task=TASK)
     roles, server = play(lambda body: json.dumps(said[body["response_format"]["json_schema"]["name"]]))

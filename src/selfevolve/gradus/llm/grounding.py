@@ -27,7 +27,7 @@ class Grounding:
             "user_tools": wording.tools(env.user_tools),
             "state_schema": wording.compact(env.state_schema),
             "facts": wording.facts(library),
-            "init_functions": wording.init_functions(library),
+            "beginnings": wording.beginnings(library),
         }
         self._tools = {
             "assistant": {tool["function"]["name"] for tool in env.tools},

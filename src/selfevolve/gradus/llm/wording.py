@@ -11,7 +11,7 @@ from selfevolve.environments.protocol import Environment
 from selfevolve.gradus.blueprints import Blueprint, Call
 from selfevolve.gradus.judgement import Branch, Unit
 from selfevolve.gradus.operators import Choice, Guard, Library, Operator
-from selfevolve.gradus.records import Fact
+from selfevolve.gradus.records import Fact, Situation
 from selfevolve.gradus.roles import Evidence
 from selfevolve.gradus.tasks import Event, Task
 
@@ -74,21 +74,24 @@ def facts(library: Library) -> str:
     """The dialogue facts of a library, one a line."""
 
     def one(name: str, fact: Fact) -> str:
-        values = " | ".join(map(str, fact.values)) if fact.values else fact.type
+        values = " | ".join(map(compact, fact.values)) if fact.values else fact.type
         whole = ", the same for the whole conversation" if fact.scope == "conversation" else ""
         return f"{name} ({values}{whole}): {fact.text}"
 
     return bullets(one(name, fact) for name, fact in library.facts.items())
 
 
-def init_functions(library: Library) -> str:
-    """What init actions may set, one function a line, with expressions for the values that make sense."""
+def beginnings(library: Library) -> str:
+    """What init actions can do: functions with expressions for the arguments that make sense, and situations with all their actions."""
 
-    def one(choice: Choice) -> str:
+    def function(choice: Choice) -> str:
         arguments = "; ".join(f"{name}: {values.text}" for name, values in choice.arguments.items())
         return f"env_type {choice.env_type}, func_name {choice.func_name}, arguments {arguments}"
 
-    return bullets(map(one, library.settable))
+    def situation(each: Situation) -> str:
+        return f"{each.text}: {compact([action.model_dump() for action in each.actions])}"
+
+    return bullets([*map(function, library.settable), *map(situation, library.situations)])
 
 
 def tools(schemas: Iterable[Mapping[str, Any]]) -> str:

@@ -21,7 +21,7 @@ from selfevolve.gradus import candidates
 from selfevolve.gradus.blueprints import Call, Step
 from selfevolve.gradus.exploration import effect_paths
 from selfevolve.gradus.judgement import Unit
-from selfevolve.gradus.operators import Library, Operator
+from selfevolve.gradus.operators import Library
 from selfevolve.gradus.schema import overlap
 from selfevolve.gradus.scripted.entities import Entities, Start
 from selfevolve.gradus.scripted.placing import Finder, Placing
@@ -30,6 +30,8 @@ from selfevolve.seeding import derive
 
 TRIES = 16  # bindings that are tried from one start
 MORE = 3  # times as many that are tried from all starts
+OPENINGS = 12  # ways to prepare an outcome that are considered
+DEEP = 2  # calls that prepare one
 CHECKS = 150  # policies that are evaluated to see whether a record can be part of what is wanted
 POOL = 100  # users that are looked at before all others, so that what they can be part of is known soon
 
@@ -74,72 +76,84 @@ class Binder:
         self._starts: tuple[Start, ...] = ((), *situations)
         self._groups: tuple[Facts, ...] | None = None
         self._known: dict[tuple, Offer] = {}
+        self._making: dict[tuple, list[Step]] = {}
 
     def bind(self, steps: Sequence[Step], env: Environment, seed: int, tries: int = TRIES) -> Iterator[Bound]:
         """Bindings, each from another start or user or prepared in another way, until so many have been tried from each start."""
         rng = random.Random(derive(seed, "bind"))
         impossible = [step for step in _independent(steps) if not self._starts_of(env, step)]
         offered = [step for step in _independent(steps) if step not in impossible]
-        tried = 0
         dependent = [step for step in steps if step not in offered and step not in impossible]
+        tried = 0
         for start in self._fitting_starts(offered, dependent, env, rng):
+            env.reset(start)
+            openings = [self._openings(env, start, step, rng) for step in impossible]
+            if not all(openings):
+                continue
+            attempts = 0
             groups = self._users(env)
             for group in (*rng.sample(groups[:POOL], len(groups[:POOL])), *rng.sample(groups[POOL:], len(groups[POOL:]))):
                 env.reset(start)
-                if not self._offers(env, start, group, offered):
+                chosen = [rng.choice(each) for each in openings]
+                if not self._offers(env, start, group, [*offered, *(opening[0] for opening in chosen)]):
                     continue
-                tried += 1
-                planned = self._prepared(steps, impossible, rng)
+                tried, attempts = tried + 1, attempts + 1
+                planned = _prepared(steps, impossible, chosen)
                 found = Placing(self._finder, env, planned, random.Random(derive(seed, "place", tried))).run(start, group)
                 if found is not None:
                     bindings = {symbol: str(next(iter(known.values()))) for symbol, known in found.values.items()}
                     yield Bound(found.init_actions, found.told, tuple(planned), tuple(found.calls), bindings)
-                if tried % tries == 0:
+                if attempts == tries:
                     break  # another start
             if tried >= tries * MORE:
                 return
 
     def offers(self, steps: Sequence[Step], env: Environment) -> bool:
-        """Whether one start, or several joined, offer all steps that meet their entity as it is, as far as any start does."""
-        offered = [step for step in _independent(steps) if self._starts_of(env, step)]
+        """Whether one start, or several joined, offer all steps that meet their entity as it is, as far as any start does. Where tasks set
+        records as they like, a start that offers a later step at once is also one from which it can come about."""
+        offered = [step for step in (steps if self._library.settable else _independent(steps)) if self._starts_of(env, step)]
         for start in self._fitting_starts(offered, [], env, random.Random(0)):
             env.reset(start)
             if all(any(self._offer(env, start, group, step) for group in self._users(env)) for step in offered):
                 return True
         return False
 
-    def _prepared(self, steps: Sequence[Step], impossible: Sequence[Step], rng: random.Random) -> list[Step]:
-        """The steps, before each impossible one a call that may make it possible."""
-        made: list[Step] = []
-        places: list[int] = []
-        for step in steps:
-            after = tuple(places[number] for number in step.after)
-            if step in impossible:
-                sources = self._sources(step)
-                if sources:
-                    source, unit = rng.choice(sources)
-                    made.append(Step(action=source.action, entity=step.entity, decision="perform", units=(unit,)))
-                    after = (*after, len(made) - 1)
-            places.append(len(made))
-            made.append(step.model_copy(update={"after": after}))
-        return made
-
-    def _sources(self, step: Step) -> list[tuple[Operator, Unit]]:
-        """Actions with an effect on what decides the outcomes of a step, each with the outcome that has it."""
-        units = set(step.units)
-        guards = [guard for guard in self._library.operators[step.action].guards if guard.unit in units and guard.expression]
-        reads = [path for guard in guards if guard.expression for path in guard.expression.reads]
-        found = []
-        for operator in self._library.operators.values():
-            if operator.action in self._library.conduct.actions or not any(
-                overlap(path, read) for path in effect_paths(operator) for read in reads
-            ):
-                continue
-            for guard in operator.guards:
-                paths = [effect.path.path for effect in guard.effects if effect.path.path is not None]
-                if guard.verdict == "allow" and any(overlap(path, read) for path in paths for read in reads):
-                    found.append((operator, guard.unit))
+    def _openings(self, env: Environment, start: Start, step: Step, rng: random.Random, deep: int = DEEP) -> list[tuple[Step, ...]]:
+        """Steps on the same entity that may make an impossible one possible, the first of which somebody offers at the start. `env` is at
+        the start, and stays so."""
+        found: list[tuple[Step, ...]] = []
+        sources = self._sources(step)
+        for source in rng.sample(sources, len(sources)):
+            if len(found) == OPENINGS:
+                break
+            if any(self._offer(env, start, group, source) for group in self._users(env)):
+                found.append((source,))
+            elif deep > 1:
+                found += [(*before, source) for before in self._openings(env, start, source, rng, deep - 1)][:1]
         return found
+
+    def _sources(self, step: Step) -> list[Step]:
+        """Steps with an effect on what decides the outcomes of a step, or, if it is to be performed, whether it is denied."""
+        key = (step.action, step.units, step.decision)
+        if key not in self._making:
+            performed = step.decision == "perform"
+            guards = [
+                guard
+                for guard in self._library.operators[step.action].guards
+                if guard.unit in step.units or (performed and guard.verdict == "deny")
+            ]
+            reads = {path for guard in guards if guard.expression for path in guard.expression.reads}
+            found = []
+            for operator in self._library.operators.values():
+                paths = effect_paths(operator)
+                if operator.action in self._library.conduct.actions or not any(overlap(p, read) for p in paths for read in reads):
+                    continue
+                for guard in operator.guards:
+                    paths = {effect.path.path for effect in guard.effects if effect.path.path is not None}
+                    if guard.verdict == "allow" and any(overlap(path, read) for path in paths for read in reads):
+                        found.append(Step(action=operator.action, entity=step.entity, decision="perform", units=(guard.unit,)))
+            self._making[key] = found
+        return [source.model_copy(update={"entity": step.entity}) for source in self._making[key]]
 
     def _users(self, env: Environment) -> tuple[Facts, ...]:
         """Who a conversation may be with, as facts; nobody in particular, if the policies do not tell users apart."""
@@ -251,6 +265,21 @@ def _apart(offers: list[tuple[str, Offer]]) -> bool:
         return any(placed(number + 1, taken | {each}) for each in free)
 
     return placed(0, frozenset())
+
+
+def _prepared(steps: Sequence[Step], impossible: Sequence[Step], openings: Sequence[tuple[Step, ...]]) -> list[Step]:
+    """The steps, before each impossible one what opens the way to it."""
+    made: list[Step] = []
+    places: list[int] = []
+    ways = dict(zip(map(id, impossible), openings, strict=True))
+    for step in steps:
+        after = tuple(places[number] for number in step.after)
+        for opening in ways.get(id(step), ()):
+            made.append(opening.model_copy(update={"after": after}))
+            after = (len(made) - 1,)
+        places.append(len(made))
+        made.append(step.model_copy(update={"after": after}))
+    return made
 
 
 def _independent(steps: Sequence[Step]) -> list[Step]:

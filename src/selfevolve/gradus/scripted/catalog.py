@@ -96,13 +96,17 @@ class Catalog:
     def follows(self, source: str, target: Branch) -> bool:
         """Whether the target's action can be taken after the source, and what that takes, about the same records. An edge does not say so: of
         an order that is not delivered, other items can be brought about, but they cannot be exchanged."""
-        if self._rehearsal is None or self.guards[target].verdict == "deny":
+        if self.guards[target].verdict == "deny":
             return True
         steps: Steps = ()
         for action in (source, *self.repairs(source, target), target.action):
             branch = (self.sure(action) or self.permitted(action))[0]
             steps += (self.step(branch, "A", after=(len(steps) - 1,) if steps else ()),)
-        return self._rehearsal.possible(steps)
+        return self.possible(steps)
+
+    def possible(self, steps: Steps) -> bool:
+        """Whether the steps, all about one entity, can be taken one after the other, as far as can be told."""
+        return self._rehearsal is None or self._rehearsal.possible(moved(steps, "A", 0))
 
     def apart(self, source: str, path: str, target: Branch) -> bool:
         """Whether what the source changes is no part of the records that both actions are about, so that each may be about another one: an

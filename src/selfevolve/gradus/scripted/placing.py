@@ -94,7 +94,8 @@ class Placing:
         finder, wanted = self._finder, self._finder.wanted(step)
         operator = finder.library.operators[step.action]
         first = next(iter(operator.parameters), "")
-        used = {known[first] for symbol, known in found.values.items() if symbol != step.entity and first in known}
+        others = [known.get(first) for symbol, known in found.values.items() if symbol != step.entity]
+        used = {value for value in others if isinstance(value, str | int | float)}
         known = found.values.get(step.entity, {})
         if not known:
             blob = self._env.snapshot()

@@ -54,7 +54,12 @@ class Conversations:
 
     def _decides(self, guard: Guard) -> bool:
         condition = guard.expression
-        return condition is not None and bool(condition.facts) and condition.facts <= self._names and not condition.reads | condition.arguments
+        return (
+            condition is not None
+            and bool(condition.facts)
+            and condition.facts <= self._names
+            and not condition.reads | condition.arguments
+        )
 
     def _holds(self, operator: Operator, guard: Guard, number: int) -> bool:
         assert guard.expression is not None

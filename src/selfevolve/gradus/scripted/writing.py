@@ -153,8 +153,14 @@ class Writer:
                 for source, path, target in among:
                     opening = rng.choice(self._catalog.sure(source) or self._catalog.permitted(source))
                     for new in how(parent, opening, path, target):
-                        apart = new[-1].entity != parent.steps[new[-1].after[0]].entity if len(new) == 1 else new[-1].entity != new[0].entity
-                        if not _contradicts(self._library, (*parent.steps, *new)) and (apart or self._catalog.follows(source, target)):
+                        apart = (
+                            new[-1].entity != parent.steps[new[-1].after[0]].entity
+                            if len(new) == 1
+                            else new[-1].entity != new[0].entity
+                        )
+                        if not _contradicts(self._library, (*parent.steps, *new)) and (
+                            apart or self._catalog.follows(source, target)
+                        ):
                             yield new
 
     def _undoing(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
@@ -165,10 +171,11 @@ class Writer:
         for number, step in enumerate(parent.steps):
             denials = [Branch(step.action, *unit) for unit in step.units if (step.action, unit.policy_id) == target[:2]]
             again = any((later.action, later.entity) == (step.action, step.entity) for later in parent.steps[number + 1 :])
-            undone = any(self._catalog.undoes(opening.action, denial) for denial in denials)
+            undone = [denial for denial in denials if self._catalog.undoes(opening.action, denial)]
             if step.decision == "refuse" and undone and not again:
-                place = len(parent.steps)
-                yield self._catalog.step(opening, step.entity), *self._after(opening.action, target, step.entity, place, place + 1)
+                chain = (self._catalog.step(opening, step.entity), *self._after(opening.action, target, step.entity, 0, 1))
+                if self._catalog.possible((self._catalog.step(undone[0], step.entity), *moved(chain, step.entity, 1))):
+                    yield moved(chain, step.entity, len(parent.steps))
 
     def _following(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
         """What an action of the parent makes possible, or impossible for good."""
