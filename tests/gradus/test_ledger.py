@@ -5,6 +5,7 @@ import math
 import pytest
 
 from selfevolve.gradus import operators
+from selfevolve.gradus.askable import askable
 from selfevolve.gradus.blueprints import Blueprint, Step
 from selfevolve.gradus.judgement import Branch, Unit
 from selfevolve.gradus.ledger import Ledger
@@ -20,6 +21,7 @@ def blueprint(*steps: tuple[str, str, str, str]) -> Blueprint:
     return Blueprint(domain="desk", parent=None, depth=1, kernels=(), interactions=(), goal="g", steps=tuple(made))
 
 
+PERFORMED = {branch for branch, guard in askable(operators.load("desk")).items() if guard.verdict == "allow"}
 CANCEL = ("cancel", "perform", "cancel.status", "open")
 SWAP = ("swap", "refuse", "swap.status", "live")
 
@@ -50,9 +52,14 @@ def test_the_least_covered_come_first_and_ties_are_seeded(ledger):
     assert {branch.action for branch in ledger.least_covered(5, 1, ("swap",))} == {"swap"}
 
 
-def test_the_universe_is_what_can_be_covered():
-    library = operators.load("tau2/airline")
-    found = set(Ledger(library).universe)
-    for action, operator in library.operators.items():
-        for guard in operator.guards:
-            assert (Branch(action, *guard.unit) in found) is (guard.expression is not None and guard.unreachable is None)
+def test_of_equally_covered_branches_those_that_make_a_rarer_set_of_actions_come_first(ledger):
+    for _ in range(2):
+        ledger.add(blueprint(CANCEL, ("swap", "perform", "swap.plan", "gold")))
+    beside = ledger.least_covered(1000, 1, ("swap", "extend"), beside=("cancel",))
+    new = [branch for branch in beside if branch in PERFORMED and ledger.branches[branch] == 0]
+    actions = [branch.action for branch in new]
+    assert actions == sorted(actions)  # cancel and extend are new together, cancel and swap are not
+
+
+def test_the_universe_is_what_can_be_asked_for(ledger):
+    assert ledger.universe == tuple(askable(operators.load("desk")))

@@ -1,5 +1,6 @@
 """The schedule of the search, with a role that writes down what it is asked."""
 
+import threading
 from collections import Counter
 
 import pytest
@@ -160,3 +161,33 @@ def test_threads_do_not_change_the_result_and_a_resumed_search_asks_nothing_twic
     with Journal(tmp_path / "journal.jsonl") as journal:
         assert run(again, journal=journal) == alone
     assert 0 < len(again.asked) < len(lines)
+
+
+def test_operators_share_the_first_quota_and_nothing_is_asked_for_that_is_not_missing():
+    roles = Scribe()
+    found, refused = run(roles, interaction=False, blueprints=12)
+    writes = [each[1] for each in roles.asked if each[0] == "write"]
+    assert len(set(writes)) == len(writes) == SETTINGS.quotas(12)[0] == 7  # one of each, though two were to be had
+    assert sum(kind == "evolve" for kind, _, _ in roles.asked) - len(refused) == sum(each.depth > 1 for each in found)
+
+
+def test_a_variation_takes_the_place_of_what_it_varies_in_the_lineage():
+    found, refused = run(Scribe())
+    ids = {each.id: each for each in found}
+    children = [each for each in found if each.depth > 1]
+    assert all(ids[each.parent].depth == each.depth - 1 for each in children)
+    assert all(each.parent is None for each in found if each.depth == 1)
+    assert any(ids[each.parent].interactions for each in children)
+    assert all(each.parent in ids for each in refused if each.parent)
+
+
+def test_scenarios_in_one_shot_are_asked_for_a_wave_at_a_time():
+    together = threading.Barrier(SETTINGS.wave, timeout=10)
+
+    class Waiting(Scribe):
+        def write(self, actions, least_covered, count, seed):
+            together.wait()  # breaks unless a whole wave is under way
+            return super().write(actions, least_covered, count, seed)
+
+    found, _ = run(Waiting(), workers=SETTINGS.wave, structural=False, interaction=False, blueprints=16)
+    assert len(found) == 16

@@ -11,6 +11,7 @@ not turning repetitions away is what these baselines are about.
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,7 @@ from selfevolve.gradus.tasks import Task
 from selfevolve.seeding import derive
 
 LONGEST = 3  # actions of a path or a trajectory
+ON = 0.6  # probability that a path goes on
 TRIED = 12  # candidate calls looked at for one step of a trajectory
 
 Proposed = tuple[list[Blueprint], list[Refused], dict[str, Task]]
@@ -53,7 +55,8 @@ def propose(
     taken: list[Blueprint] = []
     fruitless = 0
     while len(taken) < arm.blueprints and fruitless < FRUITLESS:
-        wave = [Request(*_written(roles, settings, *next(paths))) for _ in range(settings.wave)]
+        missing = math.ceil((arm.blueprints - len(taken)) / settings.per_operator)
+        wave = [Request(*_written(roles, settings, *next(paths))) for _ in range(min(settings.wave, missing))]
         made = [blueprint for _, found in proposals.ask(wave) for blueprint in found]
         fruitless = 0 if made else fruitless + 1
         taken += made
@@ -76,17 +79,19 @@ def _numbered(blueprints: Sequence[Blueprint]) -> list[Blueprint]:
 
 
 def _paths(library: Library, env: Environment, seed: int) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Paths through the tool graph, in which two tools are connected if a parameter of the one is one of the other's too."""
-    tools = {
+    """Paths through the tool graph, in which a tool leads to those that take what it takes, or a field of a record that it names."""
+    defined = [each.get("properties", {}) for each in env.state_schema.get("$defs", {}).values()]
+    takes = {
         operator.action: set(operator.parameters)
         for operator in library.operators.values()
         if operator.kind == "write" and operator.action not in library.conduct.actions
     }
-    near = {name: [other for other in tools if other != name and tools[name] & tools[other]] for name in tools}
+    knows = {name: taken.union(*(fields for fields in defined if taken & set(fields))) for name, taken in takes.items()}
+    near = {name: [other for other in takes if other != name and knows[name] & takes[other]] for name in takes}
     for number in count():
         rng = random.Random(derive(seed, "path", number))
-        path = [rng.choice(list(tools))]
-        while len(path) < LONGEST and near[path[-1]] and rng.random() < 0.6:
+        path = [rng.choice(list(takes))]
+        while len(path) < LONGEST and near[path[-1]] and rng.random() < ON:
             path.append(rng.choice(near[path[-1]]))
         yield f"path {number}", tuple(path)
 

@@ -30,8 +30,11 @@ from selfevolve.seeding import derive
 
 TRIES = 16  # bindings that are tried from one start
 MORE = 3  # times as many that are tried from all starts
-OPENINGS = 12  # ways to prepare an outcome that are considered
-DEEP = 2  # calls that prepare one
+OPENINGS = 8  # ways to prepare an outcome that are kept, and considered from one start
+OPENED = 80  # attempts to find them
+SOMEBODY = 20  # users who are looked at for them
+EACH = 3  # users with whom each is tried
+DEEP = 2  # calls that prepare an outcome
 CHECKS = 150  # policies that are evaluated to see whether a record can be part of what is wanted
 POOL = 100  # users that are looked at before all others, so that what they can be part of is known soon
 
@@ -76,6 +79,7 @@ class Binder:
         self._starts: tuple[Start, ...] = ((), *situations)
         self._groups: tuple[Facts, ...] | None = None
         self._known: dict[tuple, Offer] = {}
+        self._opened: dict[tuple, list[tuple[Start, tuple[Step, ...]]]] = {}
         self._making: dict[tuple, list[Step]] = {}
 
     def bind(self, steps: Sequence[Step], env: Environment, seed: int, tries: int = TRIES) -> Iterator[Bound]:
@@ -84,10 +88,12 @@ class Binder:
         impossible = [step for step in _independent(steps) if not self._starts_of(env, step)]
         offered = [step for step in _independent(steps) if step not in impossible]
         dependent = [step for step in steps if step not in offered and step not in impossible]
+        ways = [self._ways(env, step) for step in impossible]
+        if not all(ways):
+            return
         tried = 0
         for start in self._fitting_starts(offered, dependent, env, rng):
-            env.reset(start)
-            openings = [self._openings(env, start, step, rng) for step in impossible]
+            openings = [[opening for begun, opening in each if begun == start] for each in ways]
             if not all(openings):
                 continue
             attempts = 0
@@ -118,19 +124,39 @@ class Binder:
                 return True
         return False
 
+    def _ways(self, env: Environment, step: Step) -> list[tuple[Start, tuple[Step, ...]]]:
+        """Starts, and steps on the same entity that make possible there what no start offers; some of those there are. Found by trying."""
+        key = (step.action, step.units, step.decision)
+        if key not in self._opened:
+            rng = random.Random(derive(0, "ways", *map(str, key)))
+            found: list[tuple[Start, tuple[Step, ...]]] = []
+            tried = 0
+            for start in rng.sample(self._starts, len(self._starts)):
+                env.reset(start)
+                for opening in self._openings(env, start, step, rng):
+                    env.reset(start)
+                    somebody = [group for group in self._users(env)[:SOMEBODY] if self._offer(env, start, group, opening[0])]
+                    for group in rng.sample(somebody, min(EACH, len(somebody))):
+                        tried += 1
+                        placing = Placing(self._finder, env, [*_linked(opening, step)], rng)
+                        if (start, opening) not in found and placing.run(start, group) is not None:
+                            found.append((start, opening))
+                if len(found) >= OPENINGS or tried >= OPENED:
+                    break
+            self._opened[key] = found
+        return [(start, tuple(_about(each, step.entity) for each in opening)) for start, opening in self._opened[key]]
+
     def _openings(self, env: Environment, start: Start, step: Step, rng: random.Random, deep: int = DEEP) -> list[tuple[Step, ...]]:
-        """Steps on the same entity that may make an impossible one possible, the first of which somebody offers at the start. `env` is at
-        the start, and stays so."""
+        """Steps on the same entity that may make a step possible, the first of which somebody offers at the start. `env` is at the start,
+        and stays so."""
         found: list[tuple[Step, ...]] = []
         sources = self._sources(step)
-        for source in rng.sample(sources, len(sources)):
-            if len(found) == OPENINGS:
-                break
-            if any(self._offer(env, start, group, source) for group in self._users(env)):
+        for source in rng.sample(sources, min(OPENINGS * 2, len(sources))):
+            if any(self._offer(env, start, group, source) for group in self._users(env)[:SOMEBODY]):
                 found.append((source,))
             elif deep > 1:
                 found += [(*before, source) for before in self._openings(env, start, source, rng, deep - 1)][:1]
-        return found
+        return found[:OPENINGS]
 
     def _sources(self, step: Step) -> list[Step]:
         """Steps with an effect on what decides the outcomes of a step, or, if it is to be performed, whether it is denied."""
@@ -153,7 +179,7 @@ class Binder:
                     if guard.verdict == "allow" and any(overlap(path, read) for path in paths for read in reads):
                         found.append(Step(action=operator.action, entity=step.entity, decision="perform", units=(guard.unit,)))
             self._making[key] = found
-        return [source.model_copy(update={"entity": step.entity}) for source in self._making[key]]
+        return [_about(source, step.entity) for source in self._making[key]]
 
     def _users(self, env: Environment) -> tuple[Facts, ...]:
         """Who a conversation may be with, as facts; nobody in particular, if the policies do not tell users apart."""
@@ -280,6 +306,16 @@ def _prepared(steps: Sequence[Step], impossible: Sequence[Step], openings: Seque
         places.append(len(made))
         made.append(step.model_copy(update={"after": after}))
     return made
+
+
+def _linked(opening: Sequence[Step], step: Step) -> Iterator[Step]:
+    """The steps of an opening and the one they open the way to, each after the one before."""
+    for number, each in enumerate((*opening, step)):
+        yield _about(each, "A").model_copy(update={"after": (number - 1,) if number else ()})
+
+
+def _about(step: Step, entity: str) -> Step:
+    return step.model_copy(update={"entity": entity})
 
 
 def _independent(steps: Sequence[Step]) -> list[Step]:

@@ -173,6 +173,13 @@ def moved(steps: Iterable[Step], entity: str, place: int) -> Steps:
     )
 
 
+def fresh(steps: Sequence[Step]) -> str:
+    """A, B, ..., Z, A1, B1, ...: the first one that no step is about."""
+    place = len({step.entity for step in steps})
+    letter = chr(ord("A") + place % 26)
+    return letter if place < 26 else f"{letter}{place // 26}"
+
+
 def _zipf(branches: Iterable[Branch]) -> dict[Branch, float]:
     """The weight of the action among the actions times that of the branch among the action's."""
     grouped: dict[str, list[Branch]] = {}

@@ -21,7 +21,8 @@ from selfevolve.gradus.blueprints import Blueprint, Step
 from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.operators import Library
 from selfevolve.gradus.roles import Declined, Kernel
-from selfevolve.gradus.scripted.catalog import Catalog, moved
+from selfevolve.gradus.scripted.catalog import Catalog, fresh, moved
+from selfevolve.gradus.scripted.chaining import Chains
 from selfevolve.gradus.scripted.outlining import outlined
 from selfevolve.gradus.scripted.rehearsing import Rehearsal, Steps
 from selfevolve.seeding import derive
@@ -43,6 +44,7 @@ class Writer:
     def __init__(self, library: Library, edges: pl.DataFrame, knows: float = 1.0, rehearsal: Rehearsal | None = None):
         self._library, self._knows = library, knows
         self._catalog = Catalog(library, edges, rehearsal, operators=knows == 1.0)
+        self._chains = Chains(self._catalog)
 
     def write(self, actions: Sequence[str], least_covered: Sequence[Branch], count: int, seed: int) -> list[Blueprint]:
         """See `Roles.write`."""
@@ -56,11 +58,12 @@ class Writer:
                 chosen = [next(self._minded(self._catalog.permitted(action), gaps, rng), None) for action in actions]
                 steps = ()
                 for branch in filter(None, chosen):
-                    steps += (self._catalog.step(branch, _fresh(steps)),)
+                    steps += (self._catalog.step(branch, fresh(steps)),)
                 depth = len(steps)
             else:
-                depth = rng.choices(range(1, len(LENGTHS) + 1), LENGTHS)[0]
-                steps = self._requests(self._catalog.guards, gaps, depth, rng)
+                length = rng.choices(range(1, len(LENGTHS) + 1), LENGTHS)[0]
+                steps = self._requests(self._catalog.guards, gaps, length, rng)
+                depth = len({step.entity for step in steps})
             if steps:
                 steps = self._judged(steps, rng)
                 made.setdefault(steps, self._blueprint(steps, depth))
@@ -71,14 +74,14 @@ class Writer:
         rng = random.Random(derive(seed, "evolve"))
         match kernel.relation:
             case "enables":
-                options, lacking = (
-                    self._chains(parent, least_covered, rng),
-                    "no action that is known to enable another one fits here",
-                )
+                options = self._chains.extending(parent.steps, least_covered, rng)
+                lacking = "no action that is known to enable another one fits here"
             case "repeat":
-                options, lacking = self._repeated(parent, least_covered, rng), "no request could be made of other records, too"
+                options = self._repeated(parent, least_covered, rng)
+                lacking = "no request could be made of other records, too"
             case _:
-                options, lacking = self._added(parent.steps, self._catalog.guards, least_covered, rng), "nothing else fits here"
+                options = self._added(parent.steps, self._catalog.guards, least_covered, rng)
+                lacking = "nothing else fits here"
         for new in islice(options, TRIED):
             if self._catalog.fits((*parent.steps, *new)):
                 steps = (*parent.steps, *self._judged(new, rng))
@@ -98,20 +101,16 @@ class Writer:
             "goal": (kernel.surface or "{request}").replace("{request}", blueprint.goal.removesuffix(".")) + ".",
         }
         if kernel.name == "ambiguity":
-            update["unknown"] = (
-                *blueprint.unknown,
-                f"that the agent needs more to {about.action.replace('_', ' ')} {about.entity}",
-            )
+            untold = f"that the agent needs more to {about.action.replace('_', ' ')} ({about.entity})"
+            update["unknown"] = (*blueprint.unknown, untold)
         return blueprint.model_copy(update=update)
 
     def _requests(self, branches: Collection[Branch], gaps: Sequence[Branch], number: int, rng: random.Random) -> Steps:
         """So many requests that fit together; fewer, if no more come to mind. The first one follows the gaps, the others habit."""
         steps: Steps = ()
         for place in range(number):
-            options = islice(
-                self._added(steps, branches if place else self._telling(branches), () if place else gaps, rng), TRIED
-            )
-            steps += next((new for new in options if self._catalog.fits((*steps, *new))), ())
+            options = self._added(steps, branches, (), rng) if place else self._added((), self._telling(branches), gaps, rng)
+            steps += next((new for new in islice(options, TRIED) if self._catalog.fits((*steps, *new))), ())
         return steps
 
     def _telling(self, branches: Collection[Branch]) -> list[Branch]:
@@ -129,9 +128,8 @@ class Writer:
         self, steps: Sequence[Step], branches: Collection[Branch], gaps: Iterable[Branch], rng: random.Random
     ) -> Iterator[Steps]:
         """Requests about a record that the steps do not mention."""
-        fresh = _fresh(steps)
         for branch in self._minded(branches, gaps, rng):
-            yield moved(rng.choice(self._catalog.ways(branch)), fresh, len(steps))
+            yield moved(rng.choice(self._catalog.ways(branch)), fresh(steps), len(steps))
 
     def _repeated(self, parent: Blueprint, gaps: Sequence[Branch], rng: random.Random) -> Iterator[Steps]:
         """The action of a request, on one or two more records, with other outcomes if there are any."""
@@ -144,67 +142,6 @@ class Writer:
                 steps = (*parent.steps, *first)
                 second = next(self._added(steps, [branch for branch in new if branch.unit not in first[-1].units], gaps, rng), ())
                 yield (*first, *second) if times == 2 else first
-
-    def _chains(self, parent: Blueprint, gaps: Sequence[Branch], rng: random.Random) -> Iterator[Steps]:
-        """Steps connected by an edge; those that meet a gap first, then those that are most bound up with the parent."""
-        links = rng.sample(self._catalog.edges, len(self._catalog.edges))
-        for among in ([edge for edge in links if edge[2] in gaps], links):
-            for how in (self._undoing, self._following, self._linked):
-                for source, path, target in among:
-                    opening = rng.choice(self._catalog.sure(source) or self._catalog.permitted(source))
-                    for new in how(parent, opening, path, target):
-                        apart = (
-                            new[-1].entity != parent.steps[new[-1].after[0]].entity
-                            if len(new) == 1
-                            else new[-1].entity != new[0].entity
-                        )
-                        if not _contradicts(self._library, (*parent.steps, *new)) and (
-                            apart or self._catalog.follows(source, target)
-                        ):
-                            yield new
-
-    def _undoing(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
-        """A change of a record that makes possible what the parent is refused (A.7)."""
-        allowed, within = self._catalog.guards[target].verdict == "allow", path.count(".") >= 2  # else a record comes into being
-        if not allowed or not within or self._catalog.apart(opening.action, path, target):
-            return
-        for number, step in enumerate(parent.steps):
-            denials = [Branch(step.action, *unit) for unit in step.units if (step.action, unit.policy_id) == target[:2]]
-            again = any((later.action, later.entity) == (step.action, step.entity) for later in parent.steps[number + 1 :])
-            undone = [denial for denial in denials if self._catalog.undoes(opening.action, denial)]
-            if step.decision == "refuse" and undone and not again:
-                chain = (self._catalog.step(opening, step.entity), *self._after(opening.action, target, step.entity, 0, 1))
-                if self._catalog.possible((self._catalog.step(undone[0], step.entity), *moved(chain, step.entity, 1))):
-                    yield moved(chain, step.entity, len(parent.steps))
-
-    def _following(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
-        """What an action of the parent makes possible, or impossible for good."""
-        if self._catalog.liftable(target):
-            return
-        apart = self._catalog.apart(opening.action, path, target)
-        for number, step in enumerate(parent.steps):
-            last = not any(later.entity == step.entity and later.decision == "perform" for later in parent.steps[number + 1 :])
-            if step.decision == "perform" and step.action == opening.action and last:
-                entity = _fresh(parent.steps) if apart else step.entity
-                yield self._after(step.action, target, entity, number, len(parent.steps))
-
-    def _linked(self, parent: Blueprint, opening: Branch, path: str, target: Branch) -> Iterator[Steps]:
-        """Both on a record that the parent does not mention, or on two."""
-        if not self._catalog.liftable(target):
-            first = self._catalog.step(opening, _fresh(parent.steps))
-            apart = self._catalog.apart(opening.action, path, target)
-            entity = _fresh((*parent.steps, first)) if apart else first.entity
-            yield first, *self._after(opening.action, target, entity, len(parent.steps), len(parent.steps) + 1)
-
-    def _after(self, source: str, target: Branch, entity: str, number: int, place: int) -> Steps:
-        """The target, to be put at a place of the list, after step `number`; before it, what else it takes then."""
-        steps: Steps = ()
-        if self._catalog.guards[target].verdict == "allow":
-            for action in self._catalog.repairs(source, target):
-                sure = (self._catalog.sure(action) or self._catalog.permitted(action))[0]
-                steps += (self._catalog.step(sure, entity, after=(number,)),)
-                number = place + len(steps) - 1
-        return *steps, self._catalog.step(target, entity, after=(number,))
 
     def _judged(self, steps: Steps, rng: random.Random) -> Steps:
         """The steps with the verdicts that the writer takes them to have."""
@@ -223,17 +160,3 @@ class Writer:
             steps=steps,
             **outlined(self._library, steps),
         )
-
-
-def _contradicts(library: Library, steps: Sequence[Step]) -> bool:
-    """Whether the last step refuses what an earlier one performs: the same call, if it names nothing but the record."""
-    last = steps[-1]
-    done = any((each.action, each.entity, each.decision) == (last.action, last.entity, "perform") for each in steps[:-1])
-    return last.decision == "refuse" and done and len(library.operators[last.action].parameters) <= 1
-
-
-def _fresh(steps: Sequence[Step]) -> str:
-    """A, B, ..., Z, A1, B1, ...: the first one that no step is about."""
-    place = len({step.entity for step in steps})
-    letter = chr(ord("A") + place % 26)
-    return letter if place < 26 else f"{letter}{place // 26}"
