@@ -126,9 +126,7 @@ def test_the_list_holds_only_names_that_json_would_swallow():
     assert all(name[0] in "bfnrtu" and name.isalpha() and len(name) > 1 for name in COMMANDS)
 
 
-@pytest.mark.parametrize(
-    "number", ["14", "-3", "0.60", "1e3", "12345678901234567890123456789012345", "0.10000000000000001"]
-)
+@pytest.mark.parametrize("number", ["14", "-3", "0.60", "1e3", "12345678901234567890123456789012345", "0.10000000000000001"])
 @pytest.mark.parametrize("field", ["final_answer", "difficulty_estimate"])
 def test_numbers_keep_their_exact_text(field, number):
     assert getattr(parse_card(wire(field, number)), field) == number
@@ -233,9 +231,7 @@ def test_the_card_itself_refuses_blank_extra_and_changes():
 
 # Newlines and tabs are left out here: before a lone command name they are read as LaTeX (see `selfevolve.cards`).
 texts = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1).filter(str.strip)
-wrappers = st.sampled_from(
-    ["{}", "```json\n{}\n```", "```\n{}```", "<think>so</think>{}", "</think>\n```\n{}\n```", "\n{} "]
-)
+wrappers = st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "<think>so</think>{}", "</think>\n```\n{}\n```", "\n{} "])
 
 
 @given(st.lists(texts, min_size=9, max_size=9), wrappers, st.booleans(), st.randoms())

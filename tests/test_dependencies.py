@@ -55,9 +55,7 @@ def closure(source: str, src: Path) -> set[Path]:
             module = ".".join(file.relative_to(src).with_suffix("").parts)
             waiting += [other for name in imported(file.read_text(), module) for other in files_of(name, src)]
     packages = [file.parent for file in found if file.name == "__init__.py"]
-    data = {
-        path for path in src.rglob("*") if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts
-    }
+    data = {path for path in src.rglob("*") if path.is_file() and path.suffix != ".py" and "__pycache__" not in path.parts}
     return found | {path for path in data if owner(path) in packages}
 
 

@@ -24,9 +24,7 @@ def test_first_and_last_always_and_the_others_five_seconds_apart(clock, lines):
     for done in range(1, 21):
         clock[0] += 2.0
         reporter.update(done)
-    assert [line.split(",")[0] for line in lines()] == [
-        f"iteration {done}/20" for done in (1, 4, 7, 10, 13, 16, 19, 20)
-    ]
+    assert [line.split(",")[0] for line in lines()] == [f"iteration {done}/20" for done in (1, 4, 7, 10, 13, 16, 19, 20)]
 
 
 def test_time_left_counts_only_the_steps_of_this_run(clock, lines):

@@ -75,9 +75,7 @@ def test_refuses_parameters_the_notebook_does_not_declare_or_nothing_sets(reposi
 
 def test_two_runs_give_identical_bytes_and_progress_stays_outside(repository, tmp_path):
     # A user's own `python3` kernel, first in Jupyter's search path unless the runner says otherwise.
-    other = repository.write(
-        "data/kernels/python3/kernel.json", '{"argv": ["false"], "display_name": "", "language": ""}'
-    )
+    other = repository.write("data/kernels/python3/kernel.json", '{"argv": ["false"], "display_name": "", "language": ""}')
     environment = {"JUPYTER_DATA_DIR": str(other.parents[2]), "JUPYTER_PREFER_ENV_PATH": "0", "MPLBACKEND": "Agg"}
     figure = "import matplotlib.pyplot as plt\nplt.plot([1, 2]);"
     repository.stage("a", ["#md # Title", NOISY, FACTS, figure])

@@ -92,7 +92,9 @@ def test_trajectories_execute_break_no_policy_and_are_the_reference(library):
         looks = [Call(name="look", arguments={"id": call.arguments["id"]}) for call in task.reference]
         replayed = replay(env, library, task, (*looks, *task.reference))
         assert not replayed.errors and not replayed.violations
-        assert blueprint.actions == tuple(call.name for call in task.reference) and blueprint.branches <= frozenset().union(*replayed.executed)
+        assert blueprint.actions == tuple(call.name for call in task.reference) and blueprint.branches <= frozenset().union(
+            *replayed.executed
+        )
         assert all(step.decision == "perform" for step in blueprint.steps)
 
 

@@ -59,7 +59,14 @@ class Scribe:
 
 def run(roles, workers=1, journal=None, **arm):
     return evolve(
-        roles, LIBRARY, kernels.load(), SETTINGS, Arm(**{"blueprints": 60, **arm}), 0, Journal(None) if journal is None else journal, workers
+        roles,
+        LIBRARY,
+        kernels.load(),
+        SETTINGS,
+        Arm(**{"blueprints": 60, **arm}),
+        0,
+        Journal(None) if journal is None else journal,
+        workers,
     )
 
 

@@ -115,9 +115,7 @@ def main(command: str, *paths: str) -> None:
     metrics = [_summary(trainer.step(scored_rows(step))) for step in range(first, first + 2)]
     trainer.save(target)
     if trainer.accelerator.is_main_process:
-        (Path(target) / "metrics.json").write_text(
-            json.dumps({"world": trainer.accelerator.num_processes, "steps": metrics})
-        )
+        (Path(target) / "metrics.json").write_text(json.dumps({"world": trainer.accelerator.num_processes, "steps": metrics}))
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
 

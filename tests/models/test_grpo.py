@@ -65,9 +65,7 @@ def hand_written(model, rows, loss_type):
 
 @pytest.mark.parametrize("logits_at_once", [0, grpo.LOGITS_AT_ONCE], ids=["tiled", "whole"])
 @pytest.mark.parametrize("loss_type", ["dapo", "grpo"])
-def test_loss_and_gradient_equal_the_formula_for_every_micro_batch_size(
-    loss_type, logits_at_once, tmp_path, monkeypatch
-):
+def test_loss_and_gradient_equal_the_formula_for_every_micro_batch_size(loss_type, logits_at_once, tmp_path, monkeypatch):
     monkeypatch.setattr(grpo, "LOGITS_AT_ONCE", logits_at_once)
     assert any(row.mask and 0 in row.mask for row in ROWS) and len({len(row.prompt_ids) for row in ROWS}) > 1
     reference = tiny_model()

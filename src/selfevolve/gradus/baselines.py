@@ -162,7 +162,9 @@ def _step(
     """A call that the policies allow under some facts, executed; None if none is found."""
     if near is None and operator.parameters:
         listed = candidates.values(library, env, operator.action, next(iter(operator.parameters)), {})
-        near = dict.fromkeys(value for value in rng.sample(listed, min(TRIED, len(listed))) if isinstance(value, str | int | float))
+        near = dict.fromkeys(
+            value for value in rng.sample(listed, min(TRIED, len(listed))) if isinstance(value, str | int | float)
+        )
     for arguments in list(candidates.calls(library, env, operator.action, TRIED, rng, near)):
         _look(library, env, operator, arguments)
         judged = library.judge(env, operator.action, arguments, told)

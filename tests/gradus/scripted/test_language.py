@@ -32,7 +32,9 @@ LANGUAGES = {domain: Language(operators.load(domain)) for domain in ("desk", "ta
 
 numbers = st.integers(-1000, 1000) | st.floats(-1000, 1000).map(lambda number: round(number, 2))
 scalars = st.text(max_size=10) | numbers | st.booleans() | st.none()
-values = st.recursive(scalars, lambda part: st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=5), part, max_size=2), max_leaves=4)
+values = st.recursive(
+    scalars, lambda part: st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=5), part, max_size=2), max_leaves=4
+)
 sums = st.builds(Sum, st.integers(0, 99), st.integers(-99, 99))
 places = st.integers(1, 10) | st.builds(Sum, st.integers(1, 5), st.integers(-4, 5))
 nths = st.builds(Nth, places, st.lists(values, min_size=1, max_size=3).map(tuple))
@@ -86,7 +88,9 @@ def test_what_is_said_is_read(language: Language, data) -> None:
 def test_a_script_is_read_as_it_was_written(language: Language, data) -> None:
     scripts, asks = Scripts(language), []
     for number in range(data.draw(st.integers(1, 3))):
-        answers = [each for each in data.draw(st.lists(sentences(language), max_size=2)) if isinstance(each, Told | Given | Whichever)]
+        answers = [
+            each for each in data.draw(st.lists(sentences(language), max_size=2)) if isinstance(each, Told | Given | Whichever)
+        ]
         said = [each for each in data.draw(st.lists(sentences(language), max_size=2)) if isinstance(each, Told)]
         along = number > 0 and data.draw(st.booleans())
         request = Request(*data.draw(calls(language)))
@@ -110,8 +114,10 @@ def test_it_reads_well() -> None:
 
 def test_small_talk_means_nothing() -> None:
     language = LANGUAGES["desk"]
-    assert language.read("Hello there. Please be quick! Please cancel, id \"b17\". Thank you, bye") == (Request("cancel", {"id": "b17"}),)
-    assert language.read("Please cancel, id b17. Please fly, id \"b17\".") == ()
+    assert language.read('Hello there. Please be quick! Please cancel, id "b17". Thank you, bye') == (
+        Request("cancel", {"id": "b17"}),
+    )
+    assert language.read('Please cancel, id b17. Please fly, id "b17".') == ()
 
 
 def test_a_text_without_requests_is_no_script() -> None:

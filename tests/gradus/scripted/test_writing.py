@@ -117,7 +117,9 @@ def test_what_is_refused_is_enabled_and_then_performed(airline):
     children, _ = evolved(writer, parent, "causal", [Branch("cancel_reservation", "cancel.trigger", "business")])
     assert children
     for child in children:
-        assert child.steps[0] == parent.steps[0] and child.parent == parent.id and child.depth == 2 and child.kernels == ("causal",)
+        assert (
+            child.steps[0] == parent.steps[0] and child.parent == parent.id and child.depth == 2 and child.kernels == ("causal",)
+        )
         source, target = child.steps[1:]
         assert (source.action, source.entity, source.decision) == ("update_reservation_flights", "A", "perform")
         assert words([target]) == ["perform cancel_reservation A business [1]"]
@@ -187,7 +189,9 @@ def test_who_is_unknown_is_not_served_in_the_same_conversation():
     children, _ = evolved(Writer(library, NONE), parent, "parallel", seeds=range(40))
     assert children and all(child.steps[-1].decision == "refuse" for child in children)
     known = plan(library, ("cancel_pending_order", "A", "perform", "cancel.identity", "located"))
-    children, _ = evolved(Writer(library, NONE), known, "parallel", [Branch("cancel_pending_order", "cancel.identity", "nothing")])
+    children, _ = evolved(
+        Writer(library, NONE), known, "parallel", [Branch("cancel_pending_order", "cancel.identity", "nothing")]
+    )
     assert children and not any(unit.outcome == "nothing" for child in children for step in child.steps for unit in step.units)
 
 
@@ -221,7 +225,9 @@ def test_what_no_start_offers_together_is_not_combined(desk):
     library, _, writer = desk
     vip = plan(library, ("free", "A", "perform", "free.hold", "vip"))
     children, _ = evolved(writer, vip, "parallel", [Branch("up", "up.tier", "new_to_gold")])
-    assert children and not any(unit.outcome == "new_to_gold" for child in children for step in child.steps for unit in step.units)
+    assert children and not any(
+        unit.outcome == "new_to_gold" for child in children for step in child.steps for unit in step.units
+    )
 
 
 def test_most_of_what_it_writes_can_be_bound(desk):
@@ -240,7 +246,10 @@ def test_without_operators_verdicts_are_guessed_and_no_edges_known(desk):
     made = [each for seed in range(120) for each in writer.write((), (), 1, seed)]
     guards = {Branch(a, *guard.unit): guard for a, operator in library.operators.items() for guard in operator.guards}
     steps = [step for each in made for step in each.steps]
-    right = [step.decision == ("perform" if guards[Branch(step.action, *step.units[0])].verdict == "allow" else "refuse") for step in steps]
+    right = [
+        step.decision == ("perform" if guards[Branch(step.action, *step.units[0])].verdict == "allow" else "refuse")
+        for step in steps
+    ]
     assert 0.6 < sum(right) / len(right) < 0.8
     assert any(Branch(step.action, *step.units[0]) not in known for step in steps)
     assert not evolved(writer, made[0], "causal")[0]

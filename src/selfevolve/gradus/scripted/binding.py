@@ -146,7 +146,9 @@ class Binder:
             self._opened[key] = found
         return [(start, tuple(_about(each, step.entity) for each in opening)) for start, opening in self._opened[key]]
 
-    def _openings(self, env: Environment, start: Start, step: Step, rng: random.Random, deep: int = DEEP) -> list[tuple[Step, ...]]:
+    def _openings(
+        self, env: Environment, start: Start, step: Step, rng: random.Random, deep: int = DEEP
+    ) -> list[tuple[Step, ...]]:
         """Steps on the same entity that may make a step possible, the first of which somebody offers at the start. `env` is at the start,
         and stays so."""
         found: list[tuple[Step, ...]] = []
@@ -281,7 +283,9 @@ def _begins(env: Environment, start: Start) -> bool:
 
 def _apart(offers: list[tuple[str, Offer]]) -> bool:
     """Whether each of the offers can have an entity of its own, where a user has several of the kind."""
-    tight = sorted((offer for offer in offers if not offer[1].elsewhere and offer[1].listed > 1), key=lambda each: len(each[1].values))
+    tight = sorted(
+        (offer for offer in offers if not offer[1].elsewhere and offer[1].listed > 1), key=lambda each: len(each[1].values)
+    )
 
     def placed(number: int, taken: frozenset[tuple[str, Any]]) -> bool:
         if number == len(tight):
@@ -323,5 +327,6 @@ def _independent(steps: Sequence[Step]) -> list[Step]:
     return [
         step
         for number, step in enumerate(steps)
-        if not step.after and not any(earlier.entity == step.entity and earlier.decision == "perform" for earlier in steps[:number])
+        if not step.after
+        and not any(earlier.entity == step.entity and earlier.decision == "perform" for earlier in steps[:number])
     ]

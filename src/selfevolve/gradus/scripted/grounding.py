@@ -215,7 +215,11 @@ class _Conversation:
         """Whether a look-up is more than reading: it is asked for, tells who the user is, or leaves a trace that the policy wants."""
         operator, conduct = self._library.operators[look_up.name], self._library.conduct
         asked = f"Please {look_up.name.replace('_', ' ')}" in self._task.scenario
-        return asked or any(guard.effects for guard in operator.guards) or look_up.name in {each.action for each in conduct.identified}
+        return (
+            asked
+            or any(guard.effects for guard in operator.guards)
+            or look_up.name in {each.action for each in conduct.identified}
+        )
 
 
 def _same(call: Call, other: Call) -> bool:

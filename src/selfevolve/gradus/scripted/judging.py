@@ -35,7 +35,9 @@ class Judge:
         lines = [f"Keep the policy. {self._policy(violation)}" for violation in dict.fromkeys(evidence.violations)]
         lines += ["Meet every request that the policy allows; look up what it is about before you deny it."] if left else []
         lines += ["Make each call with exactly what the user said."] if wrong else []
-        lines += ["See to it that every request has the outcome that the policy gives it."] if evidence.missing and not lines else []
+        lines += (
+            ["See to it that every request has the outcome that the policy gives it."] if evidence.missing and not lines else []
+        )
         lines += ["Check that everything that the user asked for, and nothing else, has been done."] if not lines else []
         return Evaluation(
             action=handled,

@@ -49,7 +49,9 @@ class LookUps:
 
         for name, value in values.items():
             if type(value) is str and value:
-                fitting = [(read, required[0]) for read, required in relevant.items() if len(required) == 1 and _fits(name, required[0])]
+                fitting = [
+                    (read, required[0]) for read, required in relevant.items() if len(required) == 1 and _fits(name, required[0])
+                ]
                 exact = [each for each in fitting if each[1] == name]
                 for read, parameter in exact or fitting:
                     add(read, {parameter: value})

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from selfevolve.gradus.operators import Library
 from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.phrases import (
     About,

@@ -64,9 +64,7 @@ class Placing:
         if number == len(self._steps):
             return found, set()
         step, blob = self._steps[number], self._env.snapshot()
-        related = {
-            earlier for earlier in range(number) if earlier in step.after or self._steps[earlier].entity == step.entity
-        }
+        related = {earlier for earlier in range(number) if earlier in step.after or self._steps[earlier].entity == step.entity}
         needed = any(number in later.after or later.entity == step.entity for later in self._steps[number + 1 :])
         makes_up = bool(self._finder.library.settable) and step.entity not in found.values
         blamed = set(related)
@@ -111,7 +109,11 @@ class Placing:
         if made is None and not wanted.perform and not self._depends(step, number):
             for told in self._before_identified(found.told):
                 made = made or self._call(wanted, told, known, used)
-        if made is not None and not wanted.perform and any((call.name, call.arguments) == (step.action, made[0]) for call in found.executed):
+        if (
+            made is not None
+            and not wanted.perform
+            and any((call.name, call.arguments) == (step.action, made[0]) for call in found.executed)
+        ):
             return None  # a call that must not be executed at any time cannot be one that is
         if made is None:
             return None
@@ -139,7 +141,9 @@ class Placing:
     def _unidentified(self, facts: Facts) -> bool:
         """Whether facts say that the agent has not found the user by a look-up."""
         identified = self._finder.library.conduct.identified
-        found = {name: {each.facts[name] for each in identified if name in each.facts} for each in identified for name in each.facts}
+        found = {
+            name: {each.facts[name] for each in identified if name in each.facts} for each in identified for name in each.facts
+        }
         results = {each.result for each in identified}
         return any(value not in found.get(name, {value}) or (name in results and not value) for name, value in facts.items())
 

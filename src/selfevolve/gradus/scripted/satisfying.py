@@ -210,6 +210,4 @@ class _Search:
 
     def _context(self, arguments: Arguments, facts: Facts) -> Context:
         made = {name: value for name, value in arguments.items() if value is not None}
-        return Context(
-            self._env.state, self._env.initial, self._env.now, made, {**self._told, **facts}, len(self._operator.let)
-        )
+        return Context(self._env.state, self._env.initial, self._env.now, made, {**self._told, **facts}, len(self._operator.let))

@@ -96,4 +96,3 @@ class Scripts:
 
     def _said(self, line: str, opening: str) -> tuple[Sentence, ...]:
         return self._language.read(line.removeprefix(opening))
-

@@ -138,7 +138,11 @@ class _Turn:
         """Find out who the user is, if the policy asks for it and a tool tells."""
         identified, memory = self._library.conduct.identified, self._memory
         known = any({each.result, *each.facts} <= set(memory.facts) for each in identified)
-        if known or wish.action in {each.action for each in identified} or not self._identifying & self._permits.facts[wish.action]:
+        if (
+            known
+            or wish.action in {each.action for each in identified}
+            or not self._identifying & self._permits.facts[wish.action]
+        ):
             return None
         for look_up in identified:
             parameters = list(self._library.operators[look_up.action].parameters)
@@ -229,7 +233,9 @@ class _Turn:
         denied = bool(judgement.violations or judgement.rejections)
         kind = rng.choice(("hasty",) if denied else ("denied", "hasty", "forgotten"))
         if kind == "hasty" or wish.insisted:
-            return self._do(wish, {name: False for name in self._permits.facts[wish.action] if name in self._booleans()} | facts, wish.values)
+            return self._do(
+                wish, {name: False for name in self._permits.facts[wish.action] if name in self._booleans()} | facts, wish.values
+            )
         if kind == "forgotten":
             claim = self._tell(Done(wish.action, wish.short), *([More()] if len(self._memory.open) == 1 else []))
             return (self._finish() if len(self._memory.open) == 1 else None) or claim
@@ -252,7 +258,11 @@ class _Turn:
             return values
         name = rng.choice(names[1:] or names)
         before = {other: values[other] for other in names[: names.index(name)]}
-        others = [value for value in candidates.values(self._library, self.env, wish.action, name, before) if value not in (values[name], None)]
+        others = [
+            value
+            for value in candidates.values(self._library, self.env, wish.action, name, before)
+            if value not in (values[name], None)
+        ]
         return {**values, name: rng.choice(others)} if others else values
 
     def _rate(self, wish: Wish) -> float:
@@ -261,4 +271,3 @@ class _Turn:
 
     def _ordered(self, wish: Wish) -> dict[str, Any]:
         return {name: wish.values[name] for name in self._library.operators[wish.action].parameters if name in wish.values}
-

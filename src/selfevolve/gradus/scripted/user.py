@@ -41,7 +41,9 @@ class User:
         script, say = self._scripts.read(task.scenario), self._language.say
         heard = [sentence for event in events if event.kind == "user" for sentence in self._language.read(event.text)]
         asked = sum(isinstance(sentence, Request) for sentence in heard)
-        sent = next((n for n in range(len(script.messages) + 1) if sum(map(len, script.messages[:n])) >= asked), len(script.messages))
+        sent = next(
+            (n for n in range(len(script.messages) + 1) if sum(map(len, script.messages[:n])) >= asked), len(script.messages)
+        )
         if not sent:
             return say(*script.opening, *_requests(script.messages[0]))
         last = events[-1]
