@@ -60,16 +60,21 @@ def test_a_search_that_does_not_win_is_not_praised():
 
 def test_arms_are_compared_at_the_same_number_of_tasks_with_intervals():
     few = records("no_ledger", [[f"u{i}"] for i in range(5)], [["a"]] * 5, dropped=5)
-    table = coverage.ablations(pl.concat([WIDE, few]), replicates=200)
+    table = coverage.ablations(pl.concat([WIDE.with_columns(arm=pl.lit("matched")), few, FLAT, WIDE]), replicates=200)
     rows = {row["arm"]: row for row in table.iter_rows(named=True)}
-    assert {row["examples"] for row in rows.values()} == {5}
-    assert rows["full"]["branches"] == "6.00 [6.00, 6.00]" and rows["no_ledger"]["branches_minus_full"] == "-1.00 [-1.00, -1.00]"
-    assert rows["full"]["accepted_share"].startswith("80.0% [") and rows["full"]["depth_minus_full"] == ""
-    assert rows["no_ledger"]["depth_minus_full"] == "-2.00 [-2.00, -2.00]"
+    assert set(rows) == {"matched", "no_ledger"} and {row["examples"] for row in rows.values()} == {5}
+    assert (
+        rows["matched"]["branches"] == "6.00 [6.00, 6.00]"
+        and rows["no_ledger"]["branches_minus_matched"] == "-1.00 [-1.00, -1.00]"
+    )
+    assert rows["matched"]["accepted_share"].startswith("80.0% [") and rows["matched"]["depth_minus_matched"] == ""
+    assert rows["no_ledger"]["depth_minus_matched"] == "-2.00 [-2.00, -2.00]"
 
 
 def test_an_arm_without_an_accepted_task_is_shown_and_does_not_break_the_others():
-    table = coverage.ablations(pl.concat([WIDE, records("parallel", [], dropped=4)]), replicates=100)
+    table = coverage.ablations(
+        pl.concat([WIDE.with_columns(arm=pl.lit("matched")), records("parallel", [], dropped=4)]), replicates=100
+    )
     assert table.filter(arm="parallel")["accepted"][0] == 0 and table.filter(arm="parallel")["branches"][0] == "–"
     assert coverage.curves(records("full", [], dropped=2)).is_empty()
     assert coverage.sentence(coverage.growth(coverage.curves(records("full", [], dropped=2)))).startswith("No baseline")

@@ -19,6 +19,7 @@ from selfevolve.analysis.statistics import Interval, proportion
 MEASURES = {"branches": "distinct (policy, outcome) branches", "action_sets": "distinct sets of state-changing actions"}
 BASELINES = ("model_prior", "graph_based", "trajectory_first")
 FULL = "full"
+MATCHED = "matched"
 _ORDERS = 200
 _LAST = 0.2  # share of the examples over which growth at the end is measured
 _COLOURS = {FULL: "#D55E00", "model_prior": "#767676", "graph_based": "#009E73", "trajectory_first": "#0072B2"}
@@ -125,16 +126,18 @@ def figure(curve: pl.DataFrame) -> Figure:
 
 
 def ablations(records: pl.DataFrame, replicates: int = 2000, seed: int = 0) -> pl.DataFrame:
-    """Table 2 on the curriculum: one row per arm in the order of the records.
+    """Table 2 on the curriculum: one row per arm with the full method's proposals or an ablation of them, in the order of the records.
+
+    Arms are compared with `matched`, the full method with the ablations' budget: a larger corpus covers more with any of its tasks.
 
     Columns: arm, proposed, accepted, accepted_share, depth (mean of accepted), difficulty (mean of accepted, 1 - success of independent
     rollouts), examples (the number of tasks at which coverage is compared: as many as the arm with the fewest accepted has), branches,
-    action_sets, and `*_minus_full` for accepted_share, depth, difficulty, branches and action_sets. Everything but counts is text
+    action_sets, and `*_minus_matched` for accepted_share, depth, difficulty, branches and action_sets. Everything but counts is text
     "value [low, high]": 95% bootstrap intervals over blueprints (Wilson for the share); for coverage, over random subsets of the accepted
     tasks, so it says how much depends on which tasks were drawn.
     """
     rng = np.random.default_rng(seed)
-    arms = records["arm"].unique(maintain_order=True).to_list()
+    arms = [arm for arm in records["arm"].unique(maintain_order=True) if arm not in (FULL, *BASELINES)]
     parts = {arm: records.filter(arm=arm) for arm in arms}
     accepted = {arm: part.filter("accepted") for arm, part in parts.items()}
     common = min((part.height for part in accepted.values()), default=0)
@@ -151,9 +154,9 @@ def ablations(records: pl.DataFrame, replicates: int = 2000, seed: int = 0) -> p
         row |= {name: _text(_interval(draws[arm][name]), 1) for name in ("depth", "difficulty")}
         row |= {"examples": common} | {name: _text(_interval(draws[arm][name]), 1) for name in MEASURES}
         for name in ("share", "depth", "difficulty", *MEASURES):
-            other = draws.get(FULL)
-            difference = None if other is None or arm == FULL else draws[arm][name] - other[name]
-            row[f"{name}_minus_full"] = (
+            other = draws.get(MATCHED)
+            difference = None if other is None or arm == MATCHED else draws[arm][name] - other[name]
+            row[f"{name}_minus_matched"] = (
                 "" if difference is None else _text(_interval(difference), 100 if name == "share" else 1, sign=True)
             )
         rows.append(row)

@@ -26,11 +26,19 @@ def edges(*rows: tuple[str, str, str, str, str, str, str]) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def desk():
+def measured():
+    return graph.edges(operators.load("desk"), load("desk"), executed=9, judged=4)
+
+
+def trying(library, known) -> Writer:
+    return Writer(library, known, rehearsal=Rehearsal(library, Permits(library), load("desk")))
+
+
+@pytest.fixture(scope="module")
+def desk(measured):
     """Library, environment, and a writer that knows the measured edges and can try things out."""
-    library, env = operators.load("desk"), load("desk")
-    known = graph.edges(library, env, executed=9, judged=4)
-    return library, env, Writer(library, known, rehearsal=Rehearsal(library, Permits(library), load("desk")))
+    library = operators.load("desk")
+    return library, load("desk"), trying(library, measured)
 
 
 @pytest.fixture(scope="module")
@@ -94,10 +102,9 @@ def test_left_to_itself_it_repeats_what_comes_first(airline):
     assert {each.depth for each in made} >= {1, 2, 3} and all(each.depth == len({s.entity for s in each.steps}) for each in made)
 
 
-def test_the_same_request_gets_the_same_answer_whatever_was_asked_before(desk):
+def test_the_same_request_gets_the_same_answer_whatever_was_asked_before(desk, measured):
     library, _, writer = desk
-    fresh = Writer(library, graph.edges(library, load("desk"), executed=9, judged=4),
-                   rehearsal=Rehearsal(library, Permits(library), load("desk")))  # fmt: skip
+    fresh = trying(library, measured)
     parent = writer.write(("swap",), (), 1, 3)[0]
     assert fresh.evolve(parent, KERNELS["causal"], (), 5) == writer.evolve(parent, KERNELS["causal"], (), 5)
     assert fresh.write((), (), 4, 7) == writer.write((), (), 4, 7) != writer.write((), (), 4, 8)
@@ -187,7 +194,11 @@ def test_who_is_unknown_is_not_served_in_the_same_conversation():
     library = operators.load("tau2/retail")
     parent = plan(library, ("cancel_pending_order", "A", "refuse", "cancel.identity", "nothing"))
     children, _ = evolved(Writer(library, NONE), parent, "parallel", seeds=range(40))
-    assert children and all(child.steps[-1].decision == "refuse" for child in children)
+    performed = {child.steps[-1].action for child in children if child.steps[-1].decision == "perform"}
+    identified = {
+        action for action, operator in library.operators.items() if any(g.outcome == "nothing" for g in operator.guards)
+    }
+    assert children and "cancel_pending_order" in identified and not performed & identified
     known = plan(library, ("cancel_pending_order", "A", "perform", "cancel.identity", "located"))
     children, _ = evolved(
         Writer(library, NONE), known, "parallel", [Branch("cancel_pending_order", "cancel.identity", "nothing")]
@@ -240,9 +251,9 @@ def test_most_of_what_it_writes_can_be_bound(desk):
 
 
 # ---------------------------------------------------------------------------------------------------------------- the ablation
-def test_without_operators_verdicts_are_guessed_and_no_edges_known(desk):
-    library, env, _ = desk
-    known, writer = askable(library), Writer(library, graph.edges(library, env, executed=2, judged=1), knows=0.7)
+def test_without_operators_verdicts_are_guessed_and_no_edges_known(desk, measured):
+    library, _, _ = desk
+    known, writer = askable(library), Writer(library, measured, knows=0.7)
     made = [each for seed in range(120) for each in writer.write((), (), 1, seed)]
     guards = {Branch(a, *guard.unit): guard for a, operator in library.operators.items() for guard in operator.guards}
     steps = [step for each in made for step in each.steps]
