@@ -44,7 +44,7 @@ def make_small(path: Path) -> None:
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess:
     environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1800)
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -79,6 +79,28 @@ def test_the_base_of_these_cases_loads(tmp_path: Path) -> None:
         ),
         (changed(facts={"n": {"type": "integer", "values": [True], "text": "t"}}), "facts.n: value True is no integer"),
         (changed(facts={"_n": {"type": "string", "text": "t"}}), "facts._n"),
+        (changed(facts={"n": {"type": "string", "scope": "call once", "text": "t"}}), "facts.n.scope: Input should be 'call' or 'conv"),
+        (
+            changed(facts={"n": {"type": "string", "source": "reads", "text": "t"}}),
+            "facts.n: source reads makes a boolean so, and this is of type string",
+        ),
+        (changed(conduct={"enabling": ["free"]}), "conduct.enabling: no operator for 'free'"),
+        (changed(conduct={"finished": "done"}), "conduct.finished: no operator for 'done'"),
+        (changed(conduct={"refused": {"action": "refuse"}}), "conduct.refused: no operator for 'refuse'"),
+        (changed(conduct={"refused": {"action": "cancel", "facts": {"goal": "action"}}}), "conduct.refused: no fact 'goal'"),
+        (changed(conduct={"identified": [{"action": "cancel", "result": "user_id"}]}), "conduct.identified: no fact 'user_id'"),
+        (
+            changed(conduct={"identified": [{"action": "cancel", "result": "reason", "facts": {"reason": "mood"}}]}),
+            "conduct.identified: the fact 'reason' cannot be 'mood'",
+        ),
+        (
+            changed(settable=[{"func_name": "set_order", "entity": "id", "arguments": {"status": "['open']"}}]),
+            r"settable.0: entity 'id' is none of the arguments \['status'\]",
+        ),
+        (
+            changed(settable=[{"func_name": "set_order", "entity": "id", "arguments": {"id": "keys(order)"}}]),
+            "settable.0.arguments.id: 1:6: unknown name 'order'",
+        ),
         (changed(definitions={"open(o)": "p"}), r"definitions.open\(o\): 1:1: unknown name 'p'"),
         (changed(definitions={"open o": "1"}), "definitions.open o: 1:6: not an expression"),
         (changed(operators=[OPERATOR, OPERATOR]), "operator cancel: action: has an operator already"),

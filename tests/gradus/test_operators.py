@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from gradus_stub import Environment, Segment, reservation
 
-from selfevolve import paths
+from selfevolve import environments, paths
 from selfevolve.gradus import operators
 from selfevolve.gradus.expressions import MISSING, EvaluationError, Expression
 from selfevolve.gradus.operators import Library, LibraryError, Undetermined, Unit
@@ -219,3 +219,39 @@ def test_load_by_domain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         operators.load("test/retail")
     with pytest.raises(FileNotFoundError, match="libraries there: test-airline, test-retail"):
         operators.load("test/telecom")
+
+
+def test_what_the_agent_does_of_its_own_accord_is_part_of_a_library() -> None:
+    desk = operators.load("desk")
+    assert desk.conduct.enabling == ("free", "pay", "up") and desk.conduct.actions == {"refuse", "done"}
+    assert desk.conduct.refused is not None and dict(desk.conduct.refused.facts) == {"goal": "action"}
+    assert desk.facts["pending"].source == "requests" and desk.facts["days"].source == "user"
+    environment = environments.load("desk")
+    (choice,) = desk.settable
+    context = desk.context(environment, "done", {})
+    values = {name: list(expression.evaluate(context)) for name, expression in choice.arguments.items()}
+    environment.reset(
+        [
+            {"env_type": choice.env_type, "func_name": choice.func_name, "arguments": dict(zip(values, picked, strict=True))}
+            for picked in zip(*(each[:2] for each in values.values()), strict=True)
+        ]
+    )
+    assert environment.state["bookings"]["b11"]["plan"] == "plus"
+
+
+def test_most_libraries_say_nothing_of_the_agents_conduct(library: Library) -> None:
+    assert library.conduct == operators.Conduct() and not library.conduct.actions and not library.settable
+    assert all(fact.scope == "call" and fact.source == "user" for fact in library.facts.values())
+
+
+def test_facts_told_once_hold_for_the_whole_conversation() -> None:
+    once = {
+        domain: {name for name, fact in operators.load(domain).facts.items() if fact.scope == "conversation"}
+        for domain in ("desk", "tau2/airline", "tau2/retail", "tau2/telecom")
+    }
+    assert once == {
+        "desk": set(),
+        "tau2/airline": {"user_id"},
+        "tau2/retail": {"user_id", "authenticated_by"},
+        "tau2/telecom": {"customer_id", "phone_number"},
+    }
