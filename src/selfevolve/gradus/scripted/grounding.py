@@ -57,6 +57,7 @@ class Grounder:
             task = self._task(blueprint, bound, plan, env, round)
             if task is not None:
                 if rng.random() < self._slips.rate(blueprint.depth, len(feedback)):
+                    env.reset(task.init_actions)
                     return self._spoiler.spoil(task, blueprint, bound, plan, env, rng) or task
                 return task
         raise RoleFailed(f"ground: no entities realise {'; '.join(map(_words, blueprint.steps))}")

@@ -37,8 +37,6 @@ class Permits:
             action: [guard for guard in operator.guards if guard.verdict == "deny" and guard.expression is not None]
             for action, operator in library.operators.items()
         }
-        reads = [operator for operator in library.operators.values() if operator.kind == "read"]
-        self._traced = [operator for operator in reads if any(guard.effects for guard in operator.guards)]
         self._units = {action: {guard.unit for guard in guards} for action, guards in self._deny.items()}
         self.facts = {
             action: frozenset[str]().union(*(guard.expression.facts for guard in operator.guards if guard.expression is not None))
@@ -53,13 +51,6 @@ class Permits:
         key = ("judge", *_key(env, action, arguments, facts))
         found = self._recall(key)
         return found if found is not None else self._keep(key, self._library.judge(env, action, arguments, facts))
-
-    def look(self, env: Environment, arguments: Arguments) -> None:
-        """Make the look-ups about the entity of a call that leave a trace which policies ask for."""
-        for first, entity in list(arguments.items())[:1]:
-            for operator in self._traced:
-                if list(operator.parameters) == [first]:
-                    env.call(operator.action, {first: entity}, operator.requestor)
 
     def denials(self, action: str, judgement: Judgement) -> list[str]:
         """Why the call is denied, in the guards' words."""

@@ -24,7 +24,7 @@ from selfevolve.gradus import candidates
 from selfevolve.gradus.blueprints import Call
 from selfevolve.gradus.operators import Operator
 from selfevolve.gradus.roles import AgentView
-from selfevolve.gradus.scripted.language import Language, words
+from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.looking import LookUps
 from selfevolve.gradus.scripted.memory import Memory, Wish, key, recall
 from selfevolve.gradus.scripted.permitting import Permits
@@ -112,7 +112,7 @@ class _Turn:
         operator = self._library.operators[wish.action]
         needed = [name for name in operator.parameters if name not in wish.values and name in self._required(operator)]
         if unknown := [name for name in needed if name in wish.unknown]:
-            return self._refuse(wish, f"I was not told the {words(unknown[0])}")
+            return self._refuse(wish, f"the {unknown[0].replace('_', ' ')} is not known")
         if asked := [name for name in needed if name not in wish.whichever]:
             return self._tell(Asks(wish.action, self._ordered(wish), tuple(asked)))
         for name in needed:
@@ -198,7 +198,7 @@ class _Turn:
             asked = [name for name in asked if name not in self._identifying]
             if asked:
                 return self._tell(Asks(wish.action, self._ordered(wish), tuple(asked)))
-            return self._deny(wish, facts, f"I was not told that {self._library.facts[unknown[0]].text}")
+            return self._deny(wish, facts, f"the {unknown[0].replace('_', ' ')} is not known")
         return self._do(wish, facts, self._mistaken(wish))
 
     def _do(self, wish: Wish, facts: dict[str, Any], values: dict[str, Any]) -> Call | str:
@@ -229,11 +229,8 @@ class _Turn:
         if wish.begun or rng.random() >= self._rate(wish):
             return None
         facts, operator = self._known(wish), self._library.operators[wish.action]
-        self._permits.look(self.env, wish.values)  # what a look would have shown
         judgement = self._permits.judge(self.env, wish.action, wish.values, facts)
         denied = bool(judgement.violations or judgement.rejections)
-        denied = denied and not self._permits.chain(self.env, wish.action, wish.values, facts)
-        self._env = None
         kind = rng.choice(("hasty",) if denied else ("denied", "hasty", "forgotten"))
         if kind == "hasty" or wish.insisted:
             return self._do(

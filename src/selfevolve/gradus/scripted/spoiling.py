@@ -32,12 +32,10 @@ class Spoiler:
     def spoil(
         self, task: Task, blueprint: Blueprint, bound: Bound, plan: Script, env: Environment, rng: random.Random
     ) -> Task | None:
-        """The task with a defect; None if no way to spoil it is found. `env` is at the start of the task, and
-        in any state afterwards."""
+        """The task with a defect; None if no way to spoil it is found. `env` is at the start of the task."""
         ways = [self._mistaken, self.left_open]
         rng.shuffle(ways)
         for way in ways:
-            env.reset(task.init_actions)
             spoiled = way(task, blueprint, bound, plan, env, rng)
             if spoiled is not None:
                 return spoiled
@@ -59,7 +57,6 @@ class Spoiler:
             others = [each for each in listed if isinstance(each, str) and each not in taken]
             for other in rng.sample(others, min(MISTAKEN, len(others))):
                 arguments = call.arguments | {first: other}
-                self._permits.look(env, arguments)
                 judgement = self._permits.judge(env, call.name, arguments, task.facts | call.facts)
                 denied = bool(judgement.violations or judgement.rejections)
                 if not set(step.units) <= judgement.units and denied is (step.decision == "perform"):
