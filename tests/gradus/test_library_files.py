@@ -79,7 +79,10 @@ def test_the_base_of_these_cases_loads(tmp_path: Path) -> None:
         ),
         (changed(facts={"n": {"type": "integer", "values": [True], "text": "t"}}), "facts.n: value True is no integer"),
         (changed(facts={"_n": {"type": "string", "text": "t"}}), "facts._n"),
-        (changed(facts={"n": {"type": "string", "scope": "call once", "text": "t"}}), "facts.n.scope: Input should be 'call' or 'conv"),
+        (
+            changed(facts={"n": {"type": "string", "scope": "call once", "text": "t"}}),
+            "facts.n.scope: Input should be 'call' or 'conv",
+        ),
         (
             changed(facts={"n": {"type": "string", "source": "reads", "text": "t"}}),
             "facts.n: source reads makes a boolean so, and this is of type string",

@@ -57,7 +57,6 @@ def test_a_finished_arm_is_not_run_again(made, work):
 
 
 def test_kill_9_at_random_instants_then_resume_gives_the_same_tables(made, work, tmp_path):
-    (tmp_path / "edges.parquet").write_bytes((work / "edges.parquet").read_bytes())
     rng, killed = random.Random(4), 0
     while not (tmp_path / "model_prior" / "records.parquet").is_file():
         process = subprocess.Popen([sys.executable, WORKER, tmp_path], stderr=subprocess.DEVNULL)

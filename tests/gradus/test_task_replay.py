@@ -2,7 +2,6 @@ import played
 import pytest
 from played import AGED, CHAIN, CHAINED, DONE, call, chained
 
-from selfevolve.gradus import replay as module
 from selfevolve.gradus.blueprints import Call
 from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.replay import judge, replay
@@ -82,13 +81,3 @@ def test_refusals_are_judged_at_the_start_or_at_the_end_and_not_executed(env):
 def test_an_init_action_that_cannot_be_applied_raises(env):
     with pytest.raises(ValueError, match="no such init function"):
         replay(env, DESK, chained(init_actions=({"env_type": "assistant", "func_name": "burn", "arguments": {}},)), [])
-
-
-def test_what_is_known_of_a_state_is_not_judged_again_and_changes_nothing(env, monkeypatch):
-    first = replay(env, DESK, chained(), CHAINED)
-    shorter = [CHAINED[0], CHAINED[1], CHAINED[3]]  # cancels in another state
-    assert replay(env, DESK, chained(), shorter, first.judgements) == replay(env, DESK, chained(), shorter)
-    real, judged = module.judge, []
-    monkeypatch.setattr(module, "judge", lambda *given: judged.append(given[3].name) or real(*given))
-    assert replay(env, DESK, chained(), CHAINED, first.judgements) == first
-    assert judged == ["look", "done"], "writes alone are remembered"

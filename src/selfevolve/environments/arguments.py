@@ -7,16 +7,18 @@ arguments: without this check a certificate of -500 dollars or a list for a name
 small: NaN and infinities, numbers beyond 64 bits, text with half of a UTF-16 pair, Python values that JSON does not
 have, and arguments that are very long or deep. For JSON schema 5.0 is an integer; the tool gets 5, because a state that
 holds 5.0 has another hash. Ordinary valid arguments are recognised by a few closures made from the schema (twenty times
-faster); all others, and every refusal, go through `jsonschema`.
+faster); all others, and every refusal, go through `jsonschema`, which is imported only then: it takes three seconds.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import ValidationError, best_match
+if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import ValidationError
 
 MAX_DEPTH = 20  # levels of nesting; the deepest schema has 4
 MAX_VALUES = 1_000  # values and names in all
@@ -44,13 +46,19 @@ class Arguments:
     """
 
     def __init__(self, parameters: Mapping[str, Any]):
-        try:
-            Draft202012Validator.check_schema(parameters)
-        except Exception as error:
-            raise ValueError(f"not a JSON schema of parameters: {excerpt(error)}") from None
         self.parameters = parameters
-        self._validator = Draft202012Validator(parameters)
         self._fits = _recogniser(parameters)
+        if self._fits is None:
+            try:
+                self._validator.check_schema(parameters)
+            except Exception as error:
+                raise ValueError(f"not a JSON schema of parameters: {excerpt(error)}") from None
+
+    @functools.cached_property
+    def _validator(self) -> Draft202012Validator:
+        from jsonschema import Draft202012Validator
+
+        return Draft202012Validator(self.parameters)
 
     def fault(self, arguments: Any) -> str | None:
         """Why `arguments` cannot be passed, naming the argument; None if they can. Never raises, whatever the value."""
@@ -71,6 +79,8 @@ class Arguments:
         try:
             if self._validator.is_valid(arguments):
                 return _whole(self.parameters, arguments), None
+            from jsonschema.exceptions import best_match
+
             return {}, _describe(best_match(self._validator.iter_errors(arguments)), arguments)
         except Exception as error:  # what cannot be checked is not passed on
             return {}, f"the arguments cannot be checked: {type(error).__name__}"
@@ -101,13 +111,13 @@ def _recogniser(schema: Any) -> Callable[[Any], bool] | None:
         return None
     if kind in _TYPES and not rules:
         return _TYPES[kind]
-    if kind == "string" and rules.keys() == {"enum"}:
+    if kind == "string" and rules.keys() == {"enum"} and isinstance(rules["enum"], list):
         choices = rules["enum"]
         return lambda value: type(value) is str and value in choices
-    if kind == "integer" and rules.keys() == {"minimum"}:
+    if kind == "integer" and rules.keys() == {"minimum"} and type(rules["minimum"]) is int:
         minimum = rules["minimum"]
         return lambda value: type(value) is int and value >= minimum
-    if kind is None and rules.keys() == {"anyOf"}:
+    if kind is None and rules.keys() == {"anyOf"} and isinstance(rules["anyOf"], list):
         options = [_recogniser(option) for option in rules["anyOf"]]
         return None if None in options else lambda value: any(option(value) for option in options)
     if kind == "array" and rules.keys() <= {"items"}:
@@ -119,11 +129,11 @@ def _recogniser(schema: Any) -> Callable[[Any], bool] | None:
 
 
 def _object_recogniser(rules: Mapping[str, Any]) -> Callable[[Any], bool] | None:
-    if rules.get("additionalProperties") is not False:
+    properties, required = rules.get("properties", {}), rules.get("required", [])
+    if rules.get("additionalProperties") is not False or not isinstance(properties, Mapping) or not isinstance(required, list):
         return None
-    checks = {name: _recogniser(schema) for name, schema in rules.get("properties", {}).items()}
-    required = rules.get("required", ())
-    if None in checks.values():
+    checks = {name: _recogniser(schema) for name, schema in properties.items()}
+    if None in checks.values() or not all(isinstance(name, str) for name in required):
         return None
 
     def fits(value: Any) -> bool:

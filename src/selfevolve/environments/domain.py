@@ -49,6 +49,7 @@ class Domain:
         self._toolkits: dict[str, Any] = {}
         self._overlay = Overlay(base, snapshots.size)
         self._made: dict[bytes, tuple[dict, dict]] = {}  # own recent snapshots, which need no reading
+        self._packed: dict[tuple[int, int], tuple[dict, dict, bytes]] = {}  # and no making; by identity of the changes
 
     def _list_tools(self, requestor: str, tools: list[Listed], **generic: Callable[..., Any]) -> None:
         """List tools; they run the toolkit's method of their name, or else what `generic` names."""
@@ -135,11 +136,15 @@ class Domain:
 
     def snapshot(self) -> bytes:
         """See `protocol.Environment.snapshot`."""
-        blob = snapshots.pack(self._overlay)
-        self._made[blob] = self._overlay.initial, self._overlay.changed
-        if len(self._made) > MAX_MADE:
-            del self._made[next(iter(self._made))]
-        return blob
+        both = self._overlay.initial, self._overlay.changed
+        key = id(both[0]), id(both[1])  # of objects that are kept as long as the key
+        if key not in self._packed:
+            blob = snapshots.pack(self._overlay)
+            self._made[blob], self._packed[key] = both, (*both, blob)
+            for kept in (self._made, self._packed):
+                if len(kept) > MAX_MADE:
+                    del kept[next(iter(kept))]
+        return self._packed[key][2]
 
     def restore(self, blob: bytes) -> None:
         """See `protocol.Environment.restore`."""

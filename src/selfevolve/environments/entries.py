@@ -23,13 +23,14 @@ class Entry:
         text: its part of a snapshot, once one was made.
     """
 
-    __slots__ = ("value", "raw", "text", "_dump")
+    __slots__ = ("value", "raw", "text", "_dump", "_plain")
 
     def __init__(self, value: BaseModel, raw: bytes | None = None):
         self.value = value
         self.raw = quick(value) if raw is None else raw
         self.text: str | None = None
         self._dump: str | None = None
+        self._plain: Any = None
 
     @property
     def dump(self) -> str:
@@ -37,6 +38,13 @@ class Entry:
         if self._dump is None:
             self._dump = canonical(self.value)
         return self._dump
+
+    @property
+    def plain(self) -> Any:
+        """`plain` of the model, kept: not to be mutated."""
+        if self._plain is None:
+            self._plain = plain(self.value)
+        return self._plain
 
 
 _encode = json.JSONEncoder(sort_keys=True, default=str).encode  # as json.dumps would, without a new encoder each time
@@ -52,6 +60,11 @@ _MODELS: dict[type, bool] = {}  # whether a type is a model: pydantic's own isin
 def canonical(value: BaseModel) -> str:
     """The part of tau2-bench's hashed dump that describes one entry."""
     return _encode(value.model_dump(warnings=False))
+
+
+def plain(value: BaseModel) -> Any:
+    """The JSON value of an entry, exactly as in its canonical dump but in its own order."""
+    return json.loads(json.dumps(value.model_dump(warnings=False), default=str))
 
 
 def quick(value: BaseModel) -> bytes:

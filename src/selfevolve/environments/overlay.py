@@ -95,6 +95,7 @@ class Overlay:
         self.initial: dict[Key, Entry] = {}
         self._initial_tables: dict[str, dict[str, Any]] | None = None
         self._work: dict[str, dict[str, Any]] = {}
+        self._digest: tuple[dict[Key, Entry], str] | None = None  # of the changes it was last asked for
         self._size = size
         self._room = MAX_SNAPSHOT - EMPTY
 
@@ -200,8 +201,10 @@ class Overlay:
 
     def digest(self) -> str:
         """Hash of the state, from the changed entries alone."""
-        parts = sorted((*key, new.dump) for key, new in self.changed.items() if self._differs(key, new))
-        return hashlib.sha256(json.dumps([self.base.name, parts]).encode()).hexdigest()
+        if self._digest is None or self._digest[0] is not self.changed:
+            parts = sorted((*key, new.dump) for key, new in self.changed.items() if self._differs(key, new))
+            self._digest = self.changed, hashlib.sha256(json.dumps([self.base.name, parts]).encode()).hexdigest()
+        return self._digest[1]
 
     def _differs(self, key: Key, new: Entry) -> bool:
         """Whether an entry differs by more than the order of a dictionary."""

@@ -5,7 +5,7 @@ another process, and reading it must not be able to run code. It carries the has
 edited or made against another version of the database is refused instead of restored wrongly.
 
 Patches keep types and order: `["=", value]` replaces, `{name: patch}` changes the fields of an object and
-`["+", length, {index: patch}, tail]` changes elements of a list, cuts it to `length` and appends.
+`["+", length, {index: patch}, tail]` changes elements of a list, cuts it to `length` and appends; null changes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from selfevolve.environments.entries import Entry
+from selfevolve.environments.entries import Entry, plain
 from selfevolve.environments.overlay import Base, Key, Overlay
 from selfevolve.environments.protocol import MAX_SNAPSHOT
 
@@ -81,11 +81,6 @@ def _read(blob: bytes) -> list[Any]:
     return json.loads(text)
 
 
-def _plain(value: BaseModel) -> Any:
-    """The JSON value of an entry, exactly as in its canonical dump but in its own order."""
-    return json.loads(json.dumps(value.model_dump(warnings=False), default=str))
-
-
 def _text(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
@@ -95,9 +90,9 @@ def _item(base: Base, key: Key, new: Entry | None) -> str:
     if new is None:
         return _text(key)
     if new.text is None:
-        value, original = _plain(new.value), base.tables[key[0]].get(key[1])
+        value, original = plain(new.value), base.entry(key)
         whole = _text([*key, ["=", value]])
-        patch = whole if original is None else _text([*key, difference(_plain(original), value)])
+        patch = whole if original is None else _text([*key, difference(original.plain, value)])
         new.text = min(patch, whole, key=len)
     return new.text
 
@@ -105,34 +100,30 @@ def _item(base: Base, key: Key, new: Entry | None) -> str:
 def _decode(base: Base, key: Key, patch: Any) -> Entry:
     table, entry = key
     original = base.tables[table].get(entry)
-    model = rebuild(base.models[table], apply(None if original is None else _plain(original), patch))
+    model = rebuild(base.models[table], apply(None if original is None else plain(original), patch))
     return Entry(model)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal in type, value and order of keys."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(same(value, other[key]) for key, value in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return repr(one) == repr(other) if isinstance(one, float) else one == other  # 0.0 is not -0.0, NaN is NaN
-
-
 def difference(old: Any, new: Any) -> Any:
-    """The patch that turns one JSON value into another."""
-    if isinstance(old, dict) and isinstance(new, dict) and list(old) == list(new):
-        return {key: difference(old[key], value) for key, value in new.items() if not same(old[key], value)}
-    if isinstance(old, list) and isinstance(new, list):
+    """The patch that turns one JSON value into another; None if they are equal in type, value and order of keys."""
+    if type(old) is not type(new):
+        return ["=", new]
+    if isinstance(new, dict):
+        if list(old) != list(new):
+            return ["=", new]
+        return {key: patch for key, value in new.items() if (patch := difference(old[key], value)) is not None} or None
+    if isinstance(new, list):
         both = min(len(old), len(new))
-        changes = {str(i): difference(old[i], new[i]) for i in range(both) if not same(old[i], new[i])}
-        return ["+", both, changes, new[both:]]
-    return ["=", new]
+        changes = {str(i): patch for i in range(both) if (patch := difference(old[i], new[i])) is not None}
+        return ["+", both, changes, new[both:]] if changes or len(old) != len(new) else None
+    equal = repr(old) == repr(new) if isinstance(new, float) else old == new  # 0.0 is not -0.0, NaN is NaN
+    return None if equal else ["=", new]
 
 
 def apply(old: Any, patch: Any) -> Any:
     """The new value: `apply(old, difference(old, new))` is the same as `new`."""
+    if patch is None:
+        return old
     if isinstance(patch, dict):
         return {key: apply(value, patch[key]) if key in patch else value for key, value in old.items()}
     if patch[0] == "=":

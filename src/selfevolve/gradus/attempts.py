@@ -23,7 +23,7 @@ from selfevolve.gradus.roles import Roles
 from selfevolve.gradus.simulation import simulate
 from selfevolve.gradus.tasks import Demonstration, Task
 from selfevolve.gradus.threads import each
-from selfevolve.gradus.verification import Verdict, verify
+from selfevolve.gradus.verification import Verdict, Verifier
 from selfevolve.seeding import derive
 
 Lend = Callable[[], AbstractContextManager[Environment]]
@@ -72,31 +72,32 @@ class Search:
 
     def run(self, task: Task, reference: Replayed, advice: tuple[str, ...], seed: int) -> list[Tried]:
         """The attempts at a task, in the order (attempt, branch). `advice`: what every branch is told from the beginning."""
+        verifier = Verifier(self.library, self.blueprint, task, reference)
         made: list[Tried] = []
         told = [advice] * self.branches
         for attempt in range(self.attempts):
-            level = self._level(task, reference, attempt, told, seed)
+            level = self._level(task, verifier, attempt, told, seed)
             made += level
             if any(tried.record.verified for tried in level):
                 break
             told = [(*known, tried.advice) if tried.advice else known for known, tried in zip(told, level, strict=True)]
         return made
 
-    def _level(self, task: Task, reference: Replayed, attempt: int, told: list[tuple[str, ...]], seed: int) -> list[Tried]:
+    def _level(self, task: Task, verifier: Verifier, attempt: int, told: list[tuple[str, ...]], seed: int) -> list[Tried]:
         level: list[Tried] = []
         for tried in each(
-            lambda branch: self._try(task, reference, branch, attempt, told[branch], seed), range(self.branches), self.workers
+            lambda branch: self._try(task, verifier, branch, attempt, told[branch], seed), range(self.branches), self.workers
         ):
             level.append(tried)
             if tried.record.verified and attempt > 0:
                 break
         return level
 
-    def _try(self, task: Task, reference: Replayed, branch: int, attempt: int, advice: tuple[str, ...], seed: int) -> Tried:
+    def _try(self, task: Task, verifier: Verifier, branch: int, attempt: int, advice: tuple[str, ...], seed: int) -> Tried:
         own = derive(seed, "attempt", branch, attempt)
         with self.lend() as env, self.lend() as fork:
             rollout = simulate(self.roles, env, fork, self.blueprint, task, branch, attempt, advice, own, self.max_turns)
-            verdict = verify(env, self.library, self.blueprint, task, rollout, reference)
+            verdict = verifier.verify(env, rollout)
         reasons, score, said = verdict.reasons, None, ""
         if self.guided and not verdict.accepted:
             try:

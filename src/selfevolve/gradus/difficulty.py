@@ -13,11 +13,12 @@ from selfevolve.gradus.blueprints import Blueprint
 from selfevolve.gradus.journal import Journal
 from selfevolve.gradus.operators import Library
 from selfevolve.gradus.recovery import Outcome
+from selfevolve.gradus.replay import replay
 from selfevolve.gradus.roles import Roles
 from selfevolve.gradus.settings import Recovery
 from selfevolve.gradus.simulation import simulate
 from selfevolve.gradus.threads import each
-from selfevolve.gradus.verification import verify
+from selfevolve.gradus.verification import Verifier
 from selfevolve.seeding import derive
 
 
@@ -42,11 +43,13 @@ def difficulty(
         done = journal.get(key)
         if done is None:
             solved = 0
+            with lend() as env:
+                verifier = Verifier(library, blueprint, outcome.task, replay(env, library, outcome.task, outcome.task.reference))
             for number in range(settings.scouts):
                 with lend() as env, lend() as fork:
                     own = derive(seed, "scout", blueprint.id, number)
                     rollout = simulate(roles, env, fork, blueprint, outcome.task, number, 0, (), own, settings.max_turns)
-                    solved += verify(env, library, blueprint, outcome.task, rollout).accepted
+                    solved += verifier.verify(env, rollout).accepted
             done = {"difficulty": 1 - solved / settings.scouts}
             journal.put(key, done)
         return done["difficulty"]

@@ -114,9 +114,9 @@ class Choice:
     arguments: Mapping[str, Expression]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Library:
-    """The operators of one domain, by action."""
+    """The operators of one domain, by action. Two libraries are equal if they are the same object."""
 
     domain: str
     path: Path

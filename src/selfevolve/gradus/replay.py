@@ -6,10 +6,9 @@ wants refused are judged too, in the state at the start or at the end, and never
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from selfevolve.environments.protocol import Environment
 from selfevolve.gradus.blueprints import Call
@@ -38,18 +37,13 @@ class Judged:
         return bool(self.violations or self.rejections)
 
 
-Judgements = Mapping[tuple[bytes, str], Judged]
-"""By state (`Environment.snapshot`) and call, facts included."""
-_NONE: Judgements = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """What a list of calls did.
 
     Hashes are `Environment.state_hash` after `reset` and at the end. `executed`: the branches that each executed call exercised, in order;
     `refused`: the judgements of the task's refusals, in theirs. `violations` and `undetermined` are of executed calls; `errors`, "action: reason", of calls that the
-    environment refused or that cannot be judged. `judgements` are for `replay`'s `known`.
+    environment refused or that cannot be judged.
     """
 
     start_hash: str
@@ -59,7 +53,6 @@ class Replayed:
     violations: tuple[str, ...]
     errors: tuple[str, ...]
     undetermined: tuple[str, ...]
-    judgements: Judgements
 
     @property
     def realised(self) -> frozenset[Branch]:
@@ -67,28 +60,15 @@ class Replayed:
         return frozenset[Branch]().union(*self.executed, *(judged.branches for judged in self.refused))
 
 
-def replay(env: Environment, library: Library, task: Task, calls: Iterable[Call], known: Judgements = _NONE) -> Replayed:
+def replay(env: Environment, library: Library, task: Task, calls: Iterable[Call]) -> Replayed:
     """Reset `env` as the task begins, then judge and execute the calls. A call that fails changes nothing, and the rest goes on.
-
-    Args:
-        known: judgements of another replay of the task, which are not made again.
 
     Raises:
         ValueError: an init action of the task cannot be applied.
     """
     env.reset(task.init_actions)
     start = env.state_hash()
-    kept: dict[tuple[bytes, str], Judged] = {}
-
-    def judged(call: Call) -> Judged:
-        operator = library.operators.get(call.name)
-        if operator is None or operator.kind != "write":  # the others are judged sooner than looked up
-            return judge(env, library, task, call)
-        key = env.snapshot(), json.dumps([call.name, call.arguments, task.facts, call.facts], sort_keys=True, default=repr)
-        if key not in kept:
-            kept[key] = known.get(key) or judge(env, library, task, call)
-        return kept[key]
-
+    judged = functools.partial(judge, env, library, task)
     refused = {number: judged(refusal.call) for number, refusal in enumerate(task.refusals) if refusal.when == "start"}
     executed, violations, errors, undetermined = [], [], [], []
     for call in calls:
@@ -111,7 +91,6 @@ def replay(env: Environment, library: Library, task: Task, calls: Iterable[Call]
         violations=tuple(violations),
         errors=tuple(errors),
         undetermined=tuple(undetermined),
-        judgements=kept,
     )
 
 

@@ -2,13 +2,13 @@
 
 Paper: Gradus Algorithm 1 (A.4), 3.1 and A.6 (arms).
 
-    <work>/edges.parquet         what enables what (`graph.edges`)
     <work>/<arm>/journal.jsonl   every request, outcome and rollout that is done; a killed run goes on from here
     <work>/<arm>/*.parquet       the tables of a finished arm, see `Tables`
 """
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -95,7 +95,6 @@ def make(domain: str, settings: Gradus, work: Path) -> tuple[Tables, str]:
         The tables, and who played the roles, as a sentence for the first line of whatever shows them.
     """
     work.mkdir(parents=True, exist_ok=True)
-    _edges(domain, work)
     if settings.roles == "scripted":
         run_all("selfevolve.gradus.run:finish", [(domain, name, settings, work) for name in settings.arms], settings.workers, 1)
         origin = "**Roles were scripted**: their error rates are settings (`gradus.scripted`), not findings about any model."
@@ -113,9 +112,9 @@ def finish(domain: str, name: str, settings: Gradus, work: Path) -> None:
     if (folder / "records.parquet").is_file():
         return
     folder.mkdir(exist_ok=True)
-    arm, library, pool = settings.arms[name], operators.load(DOMAINS[domain]), Pool(DOMAINS[domain])
+    arm, library, pool = settings.arms[name], _library(domain), Pool(DOMAINS[domain])
     workers = settings.workers if settings.roles == "llm" else 1
-    with Journal(folder / "journal.jsonl") as journal, _roles(domain, arm, settings, work) as roles:
+    with Journal(folder / "journal.jsonl") as journal, _roles(domain, arm, settings) as roles:
         blueprints, refused, tasks = _proposed(arm, roles, library, pool, settings, journal, workers)
         progress = Progress(f"{domain} {name}: blueprints", len(blueprints))
         outcomes = recovery.recover_all(
@@ -148,14 +147,13 @@ def _proposed(
 
 
 @contextmanager
-def _roles(domain: str, arm: Arm, settings: Gradus, work: Path) -> Iterator[Roles]:
+def _roles(domain: str, arm: Arm, settings: Gradus) -> Iterator[Roles]:
     """The roles of an arm. Without operators, the artifacts they were compiled from (A.6)."""
-    library = operators.load(DOMAINS[domain])
+    library = _library(domain)
     if settings.roles == "scripted":
         from selfevolve.gradus.scripted.roles import ScriptedRoles
 
-        edges = pl.read_parquet(work / "edges.parquet")
-        yield ScriptedRoles(library, lambda: load(DOMAINS[domain]), edges, settings.scripted, operators=arm.operators)
+        yield ScriptedRoles(library, lambda: load(DOMAINS[domain]), _edges(domain), settings.scripted, operators=arm.operators)
         return
     from selfevolve.gradus.llm.client import Client
     from selfevolve.gradus.llm.roles import LlmRoles
@@ -197,10 +195,15 @@ def calls(domain: str) -> Path:
     return paths.ROOT / ".cache" / "calls" / domain
 
 
-def _edges(domain: str, work: Path) -> None:
-    path = work / "edges.parquet"
-    if not path.is_file():
-        graph.edges(operators.load(DOMAINS[domain]), load(DOMAINS[domain]), executed=EXECUTED).write_parquet(path)
+@functools.lru_cache(maxsize=1)
+def _library(domain: str) -> operators.Library:
+    """The domain's operators, one object for all arms of a process: what is remembered about it is shared."""
+    return operators.load(DOMAINS[domain])
+
+
+@functools.lru_cache(maxsize=1)
+def _edges(domain: str) -> pl.DataFrame:
+    return graph.edges(_library(domain), load(DOMAINS[domain]), executed=EXECUTED)
 
 
 def _rows(

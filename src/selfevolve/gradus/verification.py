@@ -63,7 +63,7 @@ def verify(
         ValueError: an init action of the task cannot be applied.
     """
     wanted = replay(env, library, task, task.reference) if reference is None else reference
-    found = replay(env, library, task, _calls(library, task, demonstration), wanted.judgements)
+    found = replay(env, library, task, _calls(library, task, demonstration))
     differing = () if wanted.end_hash == found.end_hash else _differences(env, task)
     do_nothing = wanted.end_hash == wanted.start_hash
     unmet = _unmet(blueprint, found)
@@ -97,6 +97,23 @@ def verify(
             if event.call is not None and event.error is not None
         ),
     )
+
+
+class Verifier:
+    """`verify` for the demonstrations of one task, whose reference has been replayed. Conversations that are alike are checked once."""
+
+    def __init__(self, library: Library, blueprint: Blueprint, task: Task, reference: Replayed):
+        self._library, self._blueprint, self._task, self._reference = library, blueprint, task, reference
+        self._known: list[tuple[Demonstration, Verdict]] = []
+
+    def verify(self, env: Environment, demonstration: Demonstration) -> Verdict:
+        """As the function."""
+        for known, verdict in self._known:
+            if (known.events, known.stop) == (demonstration.events, demonstration.stop):
+                return verdict
+        verdict = verify(env, self._library, self._blueprint, self._task, demonstration, self._reference)
+        self._known.append((demonstration, verdict))
+        return verdict
 
 
 def _faults(blueprint: Blueprint, task: Task, replayed: Replayed) -> list[tuple[str, list[str]]]:

@@ -12,6 +12,7 @@ from selfevolve.gradus import operators
 from selfevolve.gradus.blueprints import Blueprint, Call, Step
 from selfevolve.gradus.judgement import Unit
 from selfevolve.gradus.roles import AgentView
+from selfevolve.gradus.scripted.binding import Binder
 from selfevolve.gradus.scripted.grounding import Grounder
 from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.permitting import Permits
@@ -34,7 +35,7 @@ def agent(domain: str, slips: AgentSlips = FAULTLESS) -> Agent:
 
 
 def grounder(domain: str, slips: GroundingSlips = EXACT) -> Grounder:
-    return Grounder(language(domain), Permits(library(domain)), slips, lambda: environments(domain)[1])
+    return Grounder(language(domain), Permits(library(domain)), Binder(library(domain)), slips, lambda: environments(domain)[1])
 
 
 def task(scenario: str, init_actions: Sequence[dict[str, Any]] = (), **facts: Any) -> Task:

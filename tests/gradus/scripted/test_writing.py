@@ -31,7 +31,7 @@ def measured():
 
 
 def trying(library, known) -> Writer:
-    return Writer(library, known, rehearsal=Rehearsal(library, Permits(library), load("desk")))
+    return Writer(library, known, rehearsal=Rehearsal(library, Permits(library), Binder(library), load("desk")))
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ what its condition reads comes before, as one more request of the user.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +27,8 @@ from selfevolve.gradus.scripted.placing import Finder, Placing
 from selfevolve.gradus.scripted.satisfying import Facts, Satisfier, Wanted
 from selfevolve.seeding import derive
 
-TRIES = 16  # bindings that are tried from one start
+TRIES = 8  # bindings that are tried from one start
+AGAIN = 3  # times that the same user is tried, where records are made up
 MORE = 3  # times as many that are tried from all starts
 OPENINGS = 8  # ways to prepare an outcome that are kept, and considered from one start
 OPENED = 80  # attempts to find them
@@ -98,7 +98,8 @@ class Binder:
                 continue
             attempts = 0
             groups = self._users(env)
-            for group in (*rng.sample(groups[:POOL], len(groups[:POOL])), *rng.sample(groups[POOL:], len(groups[POOL:]))):
+            order = [*rng.sample(groups[:POOL], len(groups[:POOL])), *rng.sample(groups[POOL:], len(groups[POOL:]))]
+            for group in order * (AGAIN if self._library.settable else 1):
                 env.reset(start)
                 chosen = [rng.choice(each) for each in openings]
                 if not self._offers(env, start, group, [*offered, *(opening[0] for opening in chosen)]):
@@ -238,8 +239,13 @@ class Binder:
 
     def _offer(self, env: Environment, start: Start, group: Facts, step: Step) -> Offer:
         """With which entities each outcome of a step can be realised by itself. `env` is at the start, and stays so."""
-        offers = [self._realised_with(env, start, group, step, unit) for unit in step.units]
-        return functools.reduce(Offer.__and__, offers)
+        first, *rest = step.units
+        offer = self._realised_with(env, start, group, step, first)
+        for unit in rest:
+            if not offer:
+                break
+            offer &= self._realised_with(env, start, group, step, unit)
+        return offer
 
     def _realised_with(self, env: Environment, start: Start, group: Facts, step: Step, unit: Unit) -> Offer:
         key = (repr(start), repr(group), step.action, unit, step.decision)

@@ -38,20 +38,24 @@ LONGEST = 120  # events of a conversation
 class Grounder:
     """Plays `Roles.ground` and `tell` in one domain. `scratch`: gives a second environment, one per thread."""
 
-    def __init__(self, language: Language, permits: Permits, slips: GroundingSlips, scratch: Callable[[], Environment]):
+    def __init__(
+        self, language: Language, permits: Permits, binder: Binder, slips: GroundingSlips, scratch: Callable[[], Environment]
+    ):
         self._library: Library = language.library
         self._permits, self._slips, self._scratch = permits, slips, scratch
         self._scripts, self._user = Scripts(language), User(language)
         self._agent = Agent(language, permits, FAULTLESS)
-        self._binder = Binder(language.library)
+        self._binder = binder
         self._spoiler = Spoiler(language, permits)
+        self._impossible: set[str] = set()  # blueprints for which no entities were found
 
     def ground(self, blueprint: Blueprint, env: Environment, round: int, feedback: Sequence[str], seed: int) -> Task:
         """A task for the blueprint. `env` is left in any state. Raises RoleFailed if no entities realise it."""
         self._check(blueprint)
         rng = random.Random(derive(seed, "ground"))
+        bindings = () if blueprint.id in self._impossible else self._binder.bind(blueprint.steps, env, seed)
         ways = self._ways(blueprint)
-        for bound, asks_all in ((bound, way) for bound in self._binder.bind(blueprint.steps, env, seed) for way in ways):
+        for bound, asks_all in ((bound, way) for bound in bindings for way in ways):
             env.reset(bound.init_actions)
             plan = script(self._library, env, blueprint, bound, rng, asks_all)
             task = self._task(blueprint, bound, plan, env, round)
@@ -60,6 +64,7 @@ class Grounder:
                     env.reset(task.init_actions)
                     return self._spoiler.spoil(task, blueprint, bound, plan, env, rng) or task
                 return task
+        self._impossible.add(blueprint.id)
         raise RoleFailed(f"ground: no entities realise {'; '.join(map(_words, blueprint.steps))}")
 
     def _ways(self, blueprint: Blueprint) -> Sequence[bool]:

@@ -1,12 +1,13 @@
 """What the scripted agent remembers of a conversation: who it talks to, what was asked for, what has been done about it.
 
-Paper: Gradus 2.4 (the agent sees only the conversation and tool responses). Nothing is kept between two steps: the agent recalls it from
-the events each time.
+Paper: Gradus 2.4 (the agent sees only the conversation and tool responses). Everything is recalled from the events; of a conversation
+that goes on, only the new ones are heard.
 """
 
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -88,15 +89,27 @@ class Memory:
 
 def key(action: str, arguments: dict[str, Any]) -> str:
     """A call as text."""
-    return f"{action} {json.dumps(arguments, sort_keys=True)}"
+    return f"{action} {_encode(arguments)}"
 
 
-def recall(language: Language, events: Sequence[Event]) -> Memory:
-    """What there is to know after the events."""
-    listener = _Listener(language)
-    for event in events:
-        listener.hear(event)
-    return listener.memory
+_encode = json.JSONEncoder(sort_keys=True).encode  # as json.dumps would, without a new encoder each time
+
+
+class Recall:
+    """Recalls conversations, from any thread. The memory it gives must not be changed."""
+
+    def __init__(self, language: Language):
+        self._language, self._last = language, threading.local()
+
+    def __call__(self, events: Sequence[Event]) -> Memory:
+        """What there is to know after the events."""
+        heard, listener = getattr(self._last, "conversation", ((), None))
+        if listener is None or len(heard) > len(events) or any(old is not new for old, new in zip(heard, events, strict=False)):
+            heard, listener = (), _Listener(self._language)
+        for event in events[len(heard) :]:
+            listener.hear(event)
+        self._last.conversation = events, listener
+        return listener.memory
 
 
 class _Listener:

@@ -24,6 +24,8 @@ from selfevolve.gradus.operators import Library, Operator
 LONGEST = 6  # calls that make a request possible: on the desk free, pay, up, pay, up, pay
 REMEMBERED = 20_000
 
+_encode = json.JSONEncoder(sort_keys=True).encode  # as json.dumps would, without a new encoder each time
+
 Arguments = dict[str, Any]
 Chain = tuple[tuple[str, Arguments], ...]
 
@@ -153,4 +155,4 @@ class Permits:
 
 
 def _key(env: Environment, action: str, arguments: Arguments, facts: Mapping[str, Any]) -> tuple[bytes, str, str, str]:
-    return env.snapshot(), action, json.dumps(arguments, sort_keys=True), json.dumps(facts, sort_keys=True)
+    return env.snapshot(), action, _encode(arguments), _encode(facts)

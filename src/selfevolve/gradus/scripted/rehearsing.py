@@ -26,9 +26,9 @@ Steps = tuple[Step, ...]
 class Rehearsal:
     """Tries out steps in an environment of its own; answers are the same whatever was asked before. Used from several threads."""
 
-    def __init__(self, library: Library, permits: Permits, env: Environment):
+    def __init__(self, library: Library, permits: Permits, binder: Binder, env: Environment):
         self._library, self._permits, self._env = library, permits, env
-        self._binder = Binder(library)
+        self._binder = binder
         self._offered: dict[Steps, bool] = {}
         self._possible: dict[Steps, bool] = {}
         self._lock = threading.Lock()

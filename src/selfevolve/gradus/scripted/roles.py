@@ -6,6 +6,7 @@ nothing that depends on them is a finding about any model.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.operators import Library
 from selfevolve.gradus.outcomes import Facts
 from selfevolve.gradus.roles import AgentView, Declined, Diagnosis, Evaluation, Evidence, Kernel
+from selfevolve.gradus.scripted.binding import Binder
 from selfevolve.gradus.scripted.grounding import Grounder
 from selfevolve.gradus.scripted.judging import Judge
 from selfevolve.gradus.scripted.language import Language
@@ -29,6 +31,12 @@ from selfevolve.gradus.scripted.solving import Agent
 from selfevolve.gradus.scripted.user import User
 from selfevolve.gradus.scripted.writing import Writer
 from selfevolve.gradus.tasks import Demonstration, Event, Task
+
+
+@functools.lru_cache(maxsize=1)
+def _knowledge(library: Library) -> tuple[Language, Permits, Binder]:
+    """What is learned about a domain by trying, and remembered: it does not depend on the arm."""
+    return Language(library), Permits(library), Binder(library)
 
 
 class ScriptedRoles:
@@ -49,9 +57,9 @@ class ScriptedRoles:
         operators: bool = True,
     ):
         self._local, self._env_factory = threading.local(), env_factory
-        language, permits = Language(library), Permits(library)
-        self._grounder = Grounder(language, permits, settings.grounding, self._scratch)
-        rehearsal = Rehearsal(library, permits, env_factory()) if operators else None
+        language, permits, binder = _knowledge(library)
+        self._grounder = Grounder(language, permits, binder, settings.grounding, self._scratch)
+        rehearsal = Rehearsal(library, permits, binder, env_factory()) if operators else None
         self._writer = Writer(library, edges, 1.0 if operators else 1.0 - settings.misjudged, rehearsal)
         self._agent, self._user = Agent(language, permits, settings.agent), User(language)
         self._judge = Judge(language, settings.misroute)

@@ -33,7 +33,9 @@ class AgentSlips(_Settings):
 
     base: Rate = Field(description="probability of a slip for the first request of a conversation")
     per_depth: Rate = Field(description="added for every further request heard so far")
-    per_interaction: Rate = Field(description="added for every difficulty in how the request is put: described, withheld, pressed for")
+    per_interaction: Rate = Field(
+        description="added for every difficulty in how the request is put: described, withheld, pressed for"
+    )
     learning: Rate = Field(description="factor on the probability for every piece of feedback")
 
     def rate(self, requests: int, difficulties: int, lessons: int) -> float:
@@ -46,7 +48,9 @@ class ScriptedSettings(_Settings):
 
     grounding: GroundingSlips
     agent: AgentSlips
-    misjudged: Rate = Field(0.3, description="probability that a writer without operators takes what is allowed for denied, or the reverse")
+    misjudged: Rate = Field(
+        0.3, description="probability that a writer without operators takes what is allowed for denied, or the reverse"
+    )
     misroute: Rate = Field(description="probability that the diagnosis blames the wrong side")
 
 

@@ -17,6 +17,7 @@ import json
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from selfevolve.environments import Environment
@@ -26,7 +27,7 @@ from selfevolve.gradus.operators import Operator
 from selfevolve.gradus.roles import AgentView
 from selfevolve.gradus.scripted.language import Language
 from selfevolve.gradus.scripted.looking import LookUps
-from selfevolve.gradus.scripted.memory import Memory, Wish, key, recall
+from selfevolve.gradus.scripted.memory import Memory, Recall, Wish, key
 from selfevolve.gradus.scripted.permitting import Permits
 from selfevolve.gradus.scripted.phrases import Asks, Cannot, Done, More, Sentence, Use
 from selfevolve.gradus.scripted.settings import AgentSlips
@@ -41,13 +42,14 @@ class Agent:
     def __init__(self, language: Language, permits: Permits, slips: AgentSlips):
         self._language, self._permits, self._slips = language, permits, slips
         self._library = language.library
+        self._recall = Recall(language)
         self._look_ups: LookUps | None = None
 
     def act(self, view: AgentView, feedback: Sequence[str], seed: int) -> Call | str:
         """The next call or message."""
         if self._look_ups is None:
             self._look_ups = LookUps(self._library, view.tools)
-        memory = recall(self._language, view.events)
+        memory = self._recall(view.events)
         if not memory.wishes:
             return "How can I help you?" if not memory.given else self._say(More())
         return _Turn(self, self._look_ups, view, memory, len(feedback), seed).next()
@@ -81,7 +83,7 @@ class _Turn:
         wishes = self._memory.open
         if not wishes:
             return self._finish() or self._tell(More())
-        wish = wishes[0]
+        wish = replace(wishes[0], values=dict(wishes[0].values))  # what is chosen for it now is not remembered
         return self._missing(wish) or self._identify(wish) or self._slip(wish) or self._read(wish) or self._decide(wish)
 
     def _tell(self, *sentences: Sentence) -> str:
