@@ -35,6 +35,7 @@ METRICS = {
 }
 
 
+GRADUS = {"roles": "**Roles were scripted**.", "proposed": 9, "accepted": 7, "recovered": 2, "rollouts": 3, "harder": INTERVAL}
 PER_SEED = pl.DataFrame({"variant": ["synco", "synco", "static_pool"], "seed": [1, None, 7], "rate": [0.5, 0.6, 0.7]})
 COMPARED = pl.DataFrame(
     {"system": ["synco", "vanilla", "elsewhere"], "reference": ["static_pool", "synco", "vanilla"], "value": [0.1, None, 0.2]}
@@ -90,9 +91,10 @@ def rendered(repository: SmallRepository, root):
     matrix = {"variant": ["synco", "static_pool"]}
     repository.stage("cotraining", [], matrix=matrix, params=keys, outs=outs, deps=["artifacts/synthesis"])
     repository.stage("evaluation", [], deps=["artifacts/cotraining"])
+    repository.stage("gradus", [], matrix={"domain": ["desk"]}, outs=["artifacts/gradus/${item.domain}"])
     repository.stage("report", [])
-    (root / "notebooks/04_report.ipynb").unlink()
-    for folder in ("synthesis", "cotraining/synco", "cotraining/static_pool"):
+    (root / "notebooks/05_report.ipynb").unlink()
+    for folder in ("synthesis", "cotraining/synco", "cotraining/static_pool", "gradus/desk"):
         repository.write(f"artifacts/{folder}/notebook.ipynb", "")
         write(executed(f"About {folder}"), root / f"artifacts/{folder}/notebook.ipynb")
     repository.write("artifacts/evaluation/notebook.ipynb", "")
@@ -105,6 +107,7 @@ def rendered(repository: SmallRepository, root):
     repository.write("runs/big/run.json", "")
     trace.write(kept, root / "runs/big/run.json")
     repository.write("artifacts/analysis/metrics.json", json.dumps(METRICS))
+    repository.write("artifacts/gradus/desk/headline.json", json.dumps(GRADUS))
     repository.write("data.dvc", "outs:\n- md5: 0123abcd.dir\n  path: data\n")
     repository.write(".gitignore", "/artifacts/\n")
     repository.write("reports/old.html", "from an earlier run")
@@ -148,7 +151,7 @@ def test_the_offline_check_finds_what_it_should():
 
 def test_every_page_stands_alone(rendered):
     pages = soups(rendered)
-    own = ["synthesis.html", "cotraining-synco.html", "cotraining-static_pool.html", "evaluation.html"]
+    own = ["synthesis.html", "cotraining-synco.html", "cotraining-static_pool.html", "evaluation.html", "gradus-desk.html"]
     assert sorted(pages) == sorted(["index.html", "runs.html", *own])
     for name, soup in pages.items():
         assert outside(soup) == [], name
@@ -179,12 +182,13 @@ def test_the_index_shows_the_numbers_with_intervals_and_links_every_report(rende
     assert ["SynCo (co-training) − vanilla (before training)", "+10.5", "[-1.0, +20.0]"] in rows
     assert ["SynCo (co-training)", "30.0%", "–", "1.23"] in rows
     assert ["frozen Synthesizer", "–", "–", "–"] in rows
+    assert ["desk", "9", "7", "2", "+50.0", "[+40.0, +60.0]"] in rows and "Gradus: Roles were scripted." in soup.main.get_text()
     text = soup.main.get_text()
     assert "These are toys. <script" in text and "What is asked here. See the paper." in text
     found = {link["href"].partition("#")[0] for link in soup.main("a")}
-    own = {"synthesis.html", "cotraining-synco.html", "cotraining-static_pool.html", "evaluation.html"}
+    own = {"synthesis.html", "cotraining-synco.html", "cotraining-static_pool.html", "evaluation.html", "gradus-desk.html"}
     assert found == own | {"metrics.json", "runs.html"}
-    assert json.loads((rendered / "metrics.json").read_text()) == METRICS
+    assert json.loads((rendered / "metrics.json").read_text()) == METRICS | {"gradus": {"desk": GRADUS}}
     assert not (rendered / "old.html").exists()
 
 

@@ -72,6 +72,10 @@ def test_recovered_tasks_are_compared_with_those_accepted_at_once():
     table = recovery.recovered(records(*[(1, True, 1, 0, 0.25, None)] * 10, *[(4, True, 3, 2, 0.75, None)] * 10))
     rows = {row["what"]: (row["value"], row["low"]) for row in table.iter_rows(named=True)}
     assert rows["difficulty, recovered minus at once"] == (0.5, 0.5) and rows["depth, recovered minus at once"] == (3.0, 3.0)
+    both = records(*[(1, True, 1, 0, 0.25, None)] * 10, *[(4, True, 3, 2, 0.75, None)] * 10, (4, False, 3, 2, None, "why"))
+    wanted = {"roles": "us", "proposed": 21, "accepted": 20, "recovered": 10, "rollouts": 4}
+    assert recovery.headline(both, "us", 4) == wanted | {"harder": {"value": 0.5, "low": 0.5, "high": 0.5}}
+    assert recovery.headline(both.head(3), "us", 4)["harder"] == {"value": None, "low": None, "high": None}
     nothing = recovery.recovered(records((1, True, 1, 0, 0.25, None)))
     assert "difficulty, recovered minus at once" not in nothing["what"].to_list()
 

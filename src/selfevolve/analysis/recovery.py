@@ -169,6 +169,21 @@ def recovered(records: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
+def headline(records: pl.DataFrame, roles: str, rollouts: int) -> dict:
+    """One arm in a few numbers, JSON-serialisable: roles (who played them, in words), proposed, accepted, recovered (tasks), and
+    harder: value, low, high of `recovered`'s difference of difficulty, null if there is none to compare. `rollouts`: of each task."""
+    compared = recovered(records).filter(what="difficulty, recovered minus at once")
+    row = compared.row(0, named=True) if compared.height else {}
+    return {
+        "roles": roles,
+        "proposed": records.height,
+        "accepted": int(records["accepted"].sum()),
+        "recovered": records.filter(pl.col("accepted") & (pl.col("passes") > 1)).height,
+        "rollouts": rollouts,
+        "harder": {name: None if name not in row else round(row[name], 4) for name in ("value", "low", "high")},
+    }
+
+
 def sentence(table: pl.DataFrame) -> str:
     """What `recovered` says of the question whether recovery keeps the hard lessons."""
     rows = {row["what"]: row for row in table.iter_rows(named=True)}

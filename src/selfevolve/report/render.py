@@ -24,7 +24,8 @@ LABELS = variants.LABELS | {
 
 
 def render() -> None:
-    """Write `reports/`: `index.html`, a page per notebook, `runs.html`, and a copy of the analysis's `metrics.json`.
+    """Write `reports/`: `index.html`, a page per notebook, `runs.html`, and `metrics.json`: the analysis's and, under `gradus`, the
+    headline of every domain.
 
     Raises FileNotFoundError naming the stage to run if an executed notebook or the metrics are missing.
     """
@@ -33,6 +34,10 @@ def render() -> None:
     pages = _pages(table_links)
     metrics_path = paths.ARTIFACTS / "analysis" / "metrics.json"
     metrics = json.loads(_existing(metrics_path, "analysis").read_text(encoding="utf-8"))
+    metrics["gradus"] = {
+        path.parent.name: json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((paths.ARTIFACTS / "gradus").glob("*/headline.json"))
+    }
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("selfevolve.report", "."), autoescape=True, undefined=jinja2.StrictUndefined
     )
@@ -45,7 +50,7 @@ def render() -> None:
     }
     shutil.rmtree(paths.REPORTS, ignore_errors=True)
     paths.REPORTS.mkdir()
-    shutil.copyfile(metrics_path, paths.REPORTS / "metrics.json")
+    (paths.REPORTS / "metrics.json").write_text(json.dumps(metrics, indent=1) + "\n", encoding="utf-8")
     _write(environment.get_template("index.html.j2"), "index.html", metrics=metrics, anchor=table_links.named, **shared)
     for file, (_, content) in pages.items():
         _write(environment.get_template("page.html.j2"), file, page=content, **shared)
