@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help repro test seeds lab lint data smollm2 clean inputs
+.PHONY: help repro test seeds keep lab lint data smollm2 clean inputs
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ seeds: $(VENV)/.installed inputs ## repeat the whole pipeline from other initial
 	    dvc exp run --temp --name "$$profile-seed-$$seed" -S "profiles.$$profile.synthesis.seed=$$seed" || exit 1; \
 	done
 	dvc exp show --only-changed --no-pager
+
+keep: $(VENV)/.installed ## keep the finished run for comparison with others (NAME=smol-overnight): copies it to runs/, small
+	@python -m selfevolve.keep $(or $(NAME),$(error name the run: make keep NAME=smol-overnight))
 
 lab: $(VENV)/.installed inputs ## open the notebooks in JupyterLab
 	jupyter lab --notebook-dir=.

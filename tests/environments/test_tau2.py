@@ -188,6 +188,21 @@ def test_init_actions_that_break_the_state_are_refused(retail):
         assert retail.state_hash() == before
 
 
+def test_a_snapshot_is_of_the_present_state_whatever_was_taken_before(airline):
+    airline.reset()
+    first = airline.snapshot()
+    blobs = {first: airline.state_hash()}
+    for number in range(200):  # more than are kept
+        airline.restore(first)
+        amount = {"user_id": "mia_li_3668", "amount": number + 1}
+        assert airline.call("send_certificate", amount).ok
+        blobs[airline.snapshot()] = airline.state_hash()
+    assert len(blobs) == 201 and len(set(blobs.values())) == 201
+    for blob, digest in [*blobs.items()][::-20]:
+        airline.restore(blob)
+        assert airline.state_hash() == digest and airline.snapshot() == blob
+
+
 def test_get_item_details(retail):
     item = next(iter(retail.state["products"]["9523456873"].variants.values()))
     observation = retail.call("get_item_details", {"item_id": item.item_id})

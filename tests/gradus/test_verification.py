@@ -7,12 +7,12 @@ import played
 import pytest
 from played import AMELIA, CANCEL, CANCELLED, CHAIN, CHAINED, DONE, FLOWN, SOPHIA, call, cancelled, chained, demonstration
 
-from selfevolve.gradus import candidates
+from selfevolve.gradus import candidates, verification
 from selfevolve.gradus.blueprints import Blueprint, Call
 from selfevolve.gradus.judgement import Branch
 from selfevolve.gradus.replay import replay
 from selfevolve.gradus.tasks import Demonstration, Refusal, Task
-from selfevolve.gradus.verification import Verdict, verify
+from selfevolve.gradus.verification import Verdict, Verifier, verify
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,19 @@ def test_a_replayed_reference_need_not_be_replayed_again(scene):
     for calls in (scene.task.reference, scene.other, scene.breach):
         shown = demonstration(scene.plan, calls)
         assert verify(env, library, scene.plan, scene.task, shown, wanted) == verify(env, library, scene.plan, scene.task, shown)
+
+
+def test_a_verifier_says_the_same_and_checks_alike_conversations_once(scene, monkeypatch):
+    env, library = played.environment(scene.domain), played.library(scene.domain)
+    wanted = replay(env, library, scene.task, scene.task.reference)
+    verifier, checked = Verifier(library, scene.plan, scene.task, wanted), []
+    real = verification.verify
+    monkeypatch.setattr(verification, "verify", lambda *given: checked.append(1) or real(*given))
+    for calls in (scene.task.reference, scene.other, scene.task.reference, scene.other):
+        shown = demonstration(scene.plan, calls)
+        assert verifier.verify(env, shown) == verify(env, library, scene.plan, scene.task, shown)
+    cut = demonstration(scene.plan, scene.task.reference, stop="max_turns")
+    assert not verifier.verify(env, cut).accepted and len(checked) == 3
 
 
 # Steps.

@@ -7,6 +7,7 @@ import json
 import pytest
 from playing import ALWAYS, agent, booking, calls, environments, language, library, play, said, task
 
+from selfevolve.gradus.scripted.memory import Recall
 from selfevolve.gradus.scripted.settings import AgentSlips
 from selfevolve.gradus.scripted.user import User
 
@@ -187,3 +188,12 @@ def test_feedback_makes_slips_rarer_and_awkward_requests_more_frequent() -> None
         return sum(calls(play("desk", told, solver, feedback, seed)) != right for seed in range(0, 6000, 100))
 
     assert failures(("Look first.", "Look first.")) < failures(()) / 2
+
+
+def test_two_conversations_at_once_are_recalled_as_if_each_were_alone() -> None:
+    told = [task(f'Ask: Please cancel, id "{id}".', [booking(id, "basic", "held", 3, 2)]) for id in ("b17", "b18")]
+    alone = [play("desk", each) for each in told]
+    recall = Recall(language("desk"))
+    for number in range(max(map(len, alone)) + 1):
+        for events in alone:
+            assert recall(events[:number]) == Recall(language("desk"))(events[:number])

@@ -50,7 +50,7 @@ class Grounder:
         self._impossible: set[str] = set()  # blueprints for which no entities were found
 
     def ground(self, blueprint: Blueprint, env: Environment, round: int, feedback: Sequence[str], seed: int) -> Task:
-        """A task for the blueprint. `env` is left in any state. Raises RoleFailed if no entities realise it."""
+        """A task for the blueprint. `env` is left in any state. Raises RoleFailed if no entities realise it, and from then on without a search."""
         self._check(blueprint)
         rng = random.Random(derive(seed, "ground"))
         bindings = () if blueprint.id in self._impossible else self._binder.bind(blueprint.steps, env, seed)
