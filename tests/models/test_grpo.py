@@ -45,8 +45,9 @@ def assert_same_state(left, right) -> None:
 
 
 def hand_written(model, rows, loss_type):
-    """The GRPO objective from its formula: one row at a time, no padding. Returns (loss, mean token entropy)."""
-    losses, counts, entropies = [], [], []
+    """The GRPO objective from its formula: all rows, one at a time, no padding. Returns (loss, mean token entropy where there is an
+    advantage)."""
+    losses, counts, entropies, bearing = [], [], [], []
     for row in rows:
         ids = torch.tensor([row.prompt_ids + row.completion_ids], device=model.device)
         n = len(row.completion_ids)
@@ -57,10 +58,12 @@ def hand_written(model, rows, loss_type):
         ratio = torch.exp(chosen - chosen.detach())
         losses.append(-(ratio * row.advantage * mask).sum())
         counts.append(mask.sum())
-        entropies.append((-(logps.exp() * logps).sum(-1) * mask).sum().detach())
+        if row.advantage:
+            entropies.append((-(logps.exp() * logps).sum(-1) * mask).sum().detach())
+            bearing.append(mask.sum())
     losses, counts = torch.stack(losses), torch.stack(counts)
     loss = losses.sum() / counts.sum() if loss_type == "dapo" else (losses / counts.clamp(min=1)).mean()
-    return loss, float(sum(entropies) / counts.sum())
+    return loss, float(sum(entropies) / sum(bearing))
 
 
 @pytest.mark.parametrize("logits_at_once", [0, grpo.LOGITS_AT_ONCE], ids=["tiled", "whole"])
@@ -146,6 +149,39 @@ def test_rows_without_advantage_carry_no_gradient_but_count_in_the_normaliser(tm
     alone = tiny_trainer(tmp_path).step(ROWS)
     joined = tiny_trainer(tmp_path).step([*ROWS, *silent])
     assert joined.grad_norm == pytest.approx(alone.grad_norm / 2, rel=1e-4)
+
+
+@pytest.mark.parametrize("loss_type", ["dapo", "grpo"])
+def test_rows_without_advantage_cost_no_forward_pass_and_change_no_gradient(loss_type, tmp_path, monkeypatch):
+    rows = [row.model_copy(update={"advantage": 0.0}) if number % 3 else row for number, row in enumerate(scored_rows(1))]
+    reference = tiny_model()
+    loss, _ = hand_written(reference, rows, loss_type)
+    loss.backward()
+    trainer, seen = tiny_trainer(tmp_path, loss_type=loss_type, micro_batch_size=2), []
+    real = grpo.collate
+    monkeypatch.setattr(grpo, "collate", lambda given, pad: seen.extend(given) or real(given, pad))
+    got, _ = trainer._accumulate_gradient(rows, sum(row.tokens for row in rows))
+    assert got == pytest.approx(loss.item(), abs=1e-6)
+    assert (gradient(trainer.model).cpu() - gradient(reference)).norm() <= 1e-6 * gradient(reference).norm()
+    assert len(seen) == sum(bool(row.advantage) for row in rows) < len(rows) / 2
+
+
+def test_a_step_without_any_advantage_is_adamws_step_on_a_zero_gradient(tmp_path, monkeypatch):
+    silent = [row.model_copy(update={"advantage": 0.0}) for row in ROWS]
+    trainer, reference = (tiny_trainer(tmp_path / name, weight_decay=0.3) for name in "ab")
+    for each in (trainer, reference):
+        each.step(ROWS)
+    metrics = trainer.step(silent)
+    assert (metrics.loss, metrics.grad_norm, metrics.entropy) == (0.0, 0.0, None)
+    monkeypatch.setattr(reference, "_accumulate_gradient", lambda *_: full_pass(reference, silent))
+    reference.step(silent)
+    assert_same_state(trainer, reference)
+
+
+def full_pass(trainer, rows) -> tuple[float, None]:
+    loss, _ = hand_written(trainer.model, [row.model_copy(update={"advantage": 1.0}) for row in rows], "dapo")
+    (0.0 * loss).backward()
+    return 0.0, None
 
 
 def test_rows_entirely_outside_the_policy_have_no_entropy(tmp_path):

@@ -67,7 +67,11 @@ def load_runs(settings: Params, artifacts: Path = ARTIFACTS) -> Run:
         {name: pl.read_parquet(path(field, name)) for name in names} for field in ("memory", "contamination")
     )
     metrics, timings = (
-        {name: pl.read_csv(path(field, name), infer_schema_length=None) for name in names} for field in ("metrics", "timings")
+        {  # a column without any value is read as text
+            name: pl.read_csv(path(field, name), infer_schema_length=None).with_columns(pl.col(pl.String).cast(pl.Float64))
+            for name in names
+        }
+        for field in ("metrics", "timings")
     )
     predictions, rollouts = pl.read_parquet(path("predictions")), pl.read_parquet(path("rollouts"))
     scratch = isinstance(settings.models.base, ScratchModel)

@@ -22,7 +22,8 @@ Deviations from the paper, and what the paper leaves open:
 * Log-probabilities are those of the sampling distribution at its temperature: TRL divides the logits by it, so pass
   the temperature used for sampling. Nucleus sampling (C.3: p = 0.95) is not in them: the renormalised head of the
   distribution is what was sampled, the full one is what is trained. Sample with top_p = 1 for the exact gradient.
-* Rows with zero advantage are kept. They carry no gradient but count in both normalisers.
+* Rows with zero advantage (groups of equal rewards: appendix D.2, four fifths of the groups there) are left out of the forward and
+  backward pass. Without a KL term they carry no gradient; they still count in both normalisers, so the gradient is the same.
 """
 
 import contextlib
@@ -61,7 +62,9 @@ class StepMetrics(BaseModel):
     loss: float | None = Field(description="policy loss before the step, normalised as `loss_type` says")
     grad_norm: float | None = Field(description="global L2 norm before clipping")
     learning_rate: float = Field(description="rate this step used or, without rows, would have used")
-    entropy: float | None = Field(description="mean entropy, in nats, of the policy at its own tokens")
+    entropy: float | None = Field(
+        description="mean entropy, in nats, of the policy at its own tokens, rows without advantage left out"
+    )
     rows: int = Field(description="rows given")
     tokens: int = Field(description="policy tokens in them")
 
@@ -176,7 +179,12 @@ class GroupRelativeTrainer(GRPOTrainer):
         """Leave the gradient of the batch loss in the parameters; return that loss and the mean token entropy."""
         accelerator = self.accelerator
         world, rank = accelerator.num_processes, accelerator.process_index
-        plan = micro_batches(rows, world, self.args.per_device_train_batch_size)
+        bearing = [row for row in rows if row.advantage]
+        if not bearing:
+            for parameter in self.model.parameters():
+                parameter.grad = torch.zeros_like(parameter) if parameter.requires_grad else None
+            return 0.0, None
+        plan = micro_batches(bearing, world, self.args.per_device_train_batch_size)
         loss = torch.zeros((), device=self.args.device)
         for i, shares in enumerate(plan):
             mine = shares[rank]
@@ -191,7 +199,7 @@ class GroupRelativeTrainer(GRPOTrainer):
         # TRL's entropies are token means over one micro-batch of all ranks: weight each by its tokens.
         sizes = [sum(row.tokens for share in shares for row in share) for shares in plan]
         total = sum(n * mean for n, mean in zip(sizes, self._metrics["train"]["entropy"], strict=True))
-        return float(accelerator.reduce(loss, reduction="mean")), total / tokens if tokens else None
+        return float(accelerator.reduce(loss, reduction="mean")), total / sum(sizes) if sum(sizes) else None
 
     def _prepare_inputs(self, inputs: dict) -> dict[str, torch.Tensor]:
         batch = collate(inputs["rows"], self._tokenizer.pad_token_id)
