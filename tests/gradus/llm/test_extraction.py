@@ -93,7 +93,7 @@ def test_problems_go_back_to_the_part_that_has_them(serve, connect, tmp_path):
     server = serve(reply)
     result = extract(connect(server.url), load("desk"), tmp_path / "desk.yaml", rounds=2, seed=1)
     revisions = [body for body in server.bodies if "Code checked it" in body["messages"][1]["content"]]
-    told = {task_of(body): body["messages"][1]["content"] for body in revisions[:2] if task_of(body) in ("pay", "swap")}
+    told = {task_of(body): body["messages"][1]["content"] for body in reversed(revisions)}  # of each part, the first one
     assert "[effect]" in told["pay"] and "booking.due" in told["pay"] and '"value":"1"' in told["pay"]
     assert "[quote]" in told["swap"] and "Swapping is free." in told["swap"]
     assert result.rounds[1] < result.rounds[0] and not [
