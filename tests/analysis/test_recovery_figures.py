@@ -31,6 +31,13 @@ def test_pass_at_k_is_unbiased_and_retries_come_after_all_branches():
     assert (table["low"] <= table["value"]).all() and (table["n"] == 2).all()
 
 
+def test_depths_are_drawn_in_order_so_that_the_same_run_has_the_same_intervals():
+    rows = [(depth, True, 1, 0, number % 4 / 4, None) for depth in (1, 2, 3, 4, 5) for number in range(9)]
+    table = recovery.by_depth(records(*rows))
+    assert table["depth"].to_list() == [1, 2, 3, 4, 5]
+    assert table.row(0) == recovery.by_depth(records(*rows[:9])).row(0), "the first depth is drawn first"
+
+
 def test_success_by_depth_is_of_accepted_tasks():
     table = recovery.by_depth(
         records(

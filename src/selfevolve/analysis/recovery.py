@@ -96,10 +96,10 @@ def search_figure(table: pl.DataFrame) -> Figure:
 def by_depth(records: pl.DataFrame, seed: int = 0) -> pl.DataFrame:
     """Figure 4, left: depth, value (success of independent rollouts on accepted tasks, mean), low, high (bootstrap over tasks), n."""
     rng = np.random.default_rng(seed)
-    accepted = records.filter("accepted")
-    rows = [(depth, *_mean(1 - part["difficulty"].to_numpy(), rng)) for (depth,), part in accepted.group_by("depth")]
+    groups = records.filter("accepted").sort("depth", maintain_order=True).group_by("depth", maintain_order=True)
+    rows = [(depth, *_mean(1 - part["difficulty"].to_numpy(), rng)) for (depth,), part in groups]
     schema = {"depth": pl.Int64, **dict.fromkeys(("value", "low", "high"), pl.Float64), "n": pl.Int64}
-    return pl.DataFrame(rows, schema=schema, orient="row").sort("depth")
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def flow(rounds: pl.DataFrame) -> pl.DataFrame:
