@@ -56,7 +56,7 @@ def test_a_finished_arm_is_not_run_again(made, work):
     assert_frame_equal(again.records, made[0].records)
 
 
-def test_kill_9_at_random_instants_then_resume_gives_the_same_tables(made, work, tmp_path):
+def test_kill_9_at_random_instants_then_resume_gives_the_same_tables(made, tmp_path):
     rng, killed = random.Random(4), 0
     while not (tmp_path / "model_prior" / "records.parquet").is_file():
         process = subprocess.Popen([sys.executable, WORKER, tmp_path], stderr=subprocess.DEVNULL)
